@@ -8,7 +8,7 @@ import { Identities } from "../src/Identities.ts"
 import * as TokenText from "../src/TokenText.ts"
 import { forged, identitiesThat, makeToken } from "./SampleTokens.ts"
 
-/** How many tokens each statement looked up. */
+/** The number of tokens that each statement looked up. */
 class Statements extends Context.Tag("@posthorn/capabilities/test/Statements")<Statements, Array<number>>() {}
 
 const counted = Layer.effect(
@@ -26,7 +26,7 @@ const counted = Layer.effect(
   })
 ).pipe(Layer.provide(ApiTokensRepo.Default))
 
-/** Fresh each time: nothing is remembered. */
+/** A new cache each time. */
 const identities = Effect.provide(
   Identities,
   Identities.DefaultWithoutDependencies.pipe(Layer.provide(counted))
@@ -34,7 +34,7 @@ const identities = Effect.provide(
 
 const HOUR_MS = 3_600_000
 
-/** This process's wall clock shows other times for as long as the scope lives. */
+/** Sets this process's wall clock until the scope ends. */
 const wallClockOff = (ms: number) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -59,7 +59,7 @@ const test = layer(
 )
 
 test("identities", (it) => {
-  it.effect("§5.1 20,000 forged tokens cost 20 statements or so, and a valid one among them is let in", () =>
+  it.effect("§5.1 20,000 forged tokens cost some 20 statements, and a valid one among them is accepted", () =>
     Effect.gen(function* () {
       const statements = yield* Statements
       statements.length = 0
@@ -87,7 +87,7 @@ test("identities", (it) => {
       const [idle, busy, revoked, expired] = yield* Effect.all([makeToken, makeToken, makeToken, makeToken])
       yield* sql`update posthorn.api_tokens set revoked_at = now() where id = ${revoked.id}`
       yield* sql`update posthorn.api_tokens set expires_at = now() - interval '1 hour' where id = ${expired.id}`
-      // Another process, which has read none of the others since.
+      // Another process, which has not looked up any of the others.
       const refusing = yield* identities
       yield* refusing.identify(busy.text)
       const otherSecret = ({ id }: { readonly id: TokenId }) => Redacted.value(TokenText.issue(id).text)
@@ -111,7 +111,7 @@ test("identities", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("§5.1 only who is let in has used a token: a wrong secret leaves no trace on it", () =>
+  it.effect("§5.1 only an accepted call counts as use of a token: a wrong secret leaves no trace", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const [token, revoked] = [yield* makeToken, yield* makeToken]
@@ -132,7 +132,7 @@ test("identities", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("§5.1 forged tokens do not push out those that are known", () =>
+  it.effect("§5.1 forged tokens do not displace known ones from the cache", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const answers = yield* Effect.makeLatch(true)
@@ -146,11 +146,11 @@ test("identities", (it) => {
 
       const exit = yield* Fiber.poll(known)
       expect(Option.getOrUndefined(exit)).toMatchObject({ _tag: "Success", value: { scopes: ["read"] } })
-      // The clock stands still, so that what is remembered stays so however long this takes.
+      // The clock stands still, so that the cache does not expire however long this takes.
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("§5.1 who asked first may go away, and the others still get their answer", () =>
+  it.effect("§5.1 the first caller may leave, and the others still get their answer", () =>
     Effect.gen(function* () {
       const [first, second] = [yield* makeToken, yield* makeToken]
       const { identify } = yield* identities
@@ -164,7 +164,7 @@ test("identities", (it) => {
     })
   )
 
-  it.scoped("§5.1 a revoked token opens nothing, although the server's clock was set back meanwhile", () =>
+  it.scoped("§5.1 a revoked token is refused, although the server's clock was set back meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { id, text } = yield* makeToken
@@ -185,7 +185,7 @@ test("identities", (it) => {
     })
   )
 
-  it.scoped("§3.4 whether a token has expired is judged by the database's clock", () =>
+  it.scoped("§3.4 the database's clock decides whether a token has expired", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const [good, over] = [yield* makeToken, yield* makeToken]
@@ -201,7 +201,7 @@ test("identities", (it) => {
     })
   )
 
-  it.effect("§5.1 a token that is remembered opens nothing once it has expired", () =>
+  it.effect("§5.1 a cached token is refused once it has expired", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { id, text } = yield* makeToken

@@ -1,4 +1,4 @@
-/** What is remembered of a token and for how long, to the millisecond: the clock is the test's. */
+/** How long a token's rights are cached, to the millisecond. The test controls the clock. */
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, TestClock, TestContext } from "effect"
@@ -6,10 +6,10 @@ import { forged, identitiesThat, makeToken } from "./SampleTokens.ts"
 
 const MINUTE_MS = 60_000
 
-/** Until everything has begun that can begin while nobody answers. */
+/** Waits until everything has begun that can begin without an answer. */
 const begun = Effect.repeatN(Effect.yieldNow(), 100)
 
-/** This process's wall clock shows what the test says for as long as the scope lives. */
+/** Sets this process's wall clock until the scope ends. */
 const wallClock = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => Date.now),
@@ -23,8 +23,8 @@ const wallClock = Effect.map(
   }
 )
 
-layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it) => {
-  it.effect("§5.1 is asked for again once after half a second, and calls go by it until 0.9 s", () =>
+layer(TestPg, { excludeTestServices: true })("cached rights of tokens", (it) => {
+  it.effect("§5.1 are refreshed once after half a second, and used meanwhile until 0.9 s", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const answers = yield* Effect.makeLatch(true)
@@ -58,7 +58,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("§5.1 ends when the token does, and what has no time left opens nothing", () =>
+  it.effect("§5.1 end with the token's expiry, and an expired token is refused", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const left = { ms: 0 }
@@ -89,7 +89,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("§5.1 is looked up by two statements at a time, and what waits shares the next", () =>
+  it.effect("§5.1 are looked up by two statements at a time; waiting calls share the next one", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.makeLatch(false)
       const sizes: Array<number> = []
@@ -112,7 +112,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     })
   )
 
-  it.scoped("§5.1 writes down once a minute that a token is used", () =>
+  it.scoped("§5.1 record the use of a token once a minute", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const minutes: Array<number> = []

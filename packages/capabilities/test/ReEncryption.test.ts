@@ -52,7 +52,7 @@ const opened = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>, rows: Readon
   rows.map((row) => Redacted.value(makeBox(keys).open(row, row.secret)))
 
 layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
-  it.effect("§3.4 seals every secret with the newest key, so that the old key can go", () =>
+  it.effect("§3.4 seals every secret with the newest key, so that the old key can be removed", () =>
     Effect.gen(function* () {
       const { rows } = yield* seed(3)
 
@@ -74,7 +74,7 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
     })
   )
 
-  it.effect("§3.4 goes on over several batches, and leaves what no key opens as it is", () =>
+  it.effect("§3.4 continues over several batches, and leaves secrets that no key opens unchanged", () =>
     Effect.gen(function* () {
       const many = yield* seed(1001)
       const lost = yield* seed(1, makeBox([lostKey]))
@@ -89,7 +89,7 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
     })
   )
 
-  it.effect("§3.4 lets a rotation that comes between win", () =>
+  it.effect("§3.4 does not overwrite a rotation that happens meanwhile", () =>
     Effect.gen(function* () {
       const { rows } = yield* seed(1)
       const [row] = yield* rows

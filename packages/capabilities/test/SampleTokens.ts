@@ -1,4 +1,4 @@
-/** Tokens for the tests of what knows them again: real ones, forged ones, and look-ups that are held up or told otherwise. */
+/** Tokens for the tests of `Identities`: real ones, forged ones, and look-ups that are delayed or changed. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
@@ -9,12 +9,12 @@ import * as TokenText from "../src/TokenText.ts"
 type Rows = Effect.Effect<ReadonlyArray<TokenIdentity>>
 
 interface Between {
-  /** What becomes of a look-up of these tokens. */
+  /** What happens to a look-up of these tokens. */
   readonly lookUp?: (rows: Rows, tokenIds: ReadonlyArray<string>) => Rows
   readonly touched?: (tokenId: string) => void
 }
 
-/** Identities that remember nothing yet, with the test between them and the database. */
+/** `Identities` with an empty cache, with the test between it and the database. */
 export const identitiesThat = ({ lookUp = (rows) => rows, touched = () => undefined }: Between) =>
   Effect.gen(function* () {
     const repo = yield* ApiTokensRepo
@@ -43,5 +43,5 @@ export const makeToken = Effect.gen(function* () {
   return { id, text: Redacted.value(text) }
 })
 
-/** As anybody can write them: the checksum is right, nobody has the id. */
+/** A forged token: its checksum is right, and its id does not exist. */
 export const forged = () => Redacted.value(TokenText.issue(newId("token")).text)

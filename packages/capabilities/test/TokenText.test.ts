@@ -3,7 +3,7 @@ import * as TokenText from "@posthorn/capabilities/TokenText"
 import { newId } from "@posthorn/domain/Ids"
 import { FastCheck as fc, Redacted } from "effect"
 
-/** Of a token whose checksum begins with a zero. */
+/** A token whose checksum begins with a zero. */
 const ID = "0000000000000000000000000000a"
 
 describe("TokenText", () => {
@@ -20,7 +20,7 @@ describe("TokenText", () => {
     assert.strictEqual(String(text), "<redacted>")
   })
 
-  it("§5.1 reads tokens that were issued before: their form is kept for ever", () => {
+  it("§5.1 reads tokens that were issued before: their form never changes", () => {
     const secret = "0123456789abcdef".repeat(4)
     const issued = `phk_${ID}_${secret}_06181883`
 
@@ -29,7 +29,7 @@ describe("TokenText", () => {
     assert.strictEqual(hash, "a8ae6e6ee929abea3afcfc5258c8ccd6f85273e0d4626d26c7279f3250f77c8e")
   })
 
-  it("§5.1 tells a mistyped token without looking it up", () => {
+  it("§5.1 recognises a mistyped token without looking it up", () => {
     const text = Redacted.value(TokenText.issue(newId("token")).text)
 
     for (let at = 0; at < text.length; at++) {
@@ -38,7 +38,7 @@ describe("TokenText", () => {
     }
   })
 
-  it.prop("§5 takes no other text for a token", [fc.string()], ([text]) => {
+  it.prop("§5 accepts no other text as a token", [fc.string()], ([text]) => {
     assert.isUndefined(TokenText.read(text))
   })
 })

@@ -1,4 +1,4 @@
-/** The command that makes a link, as an operator types it. */
+/** `posthorn console-link`, as an operator uses it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -40,7 +40,7 @@ describe("posthorn console-link", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("§11 prints the link alone on standard output, for a role or a member", async () => {
+  it("§11 prints only the link on standard output, for a role or a member", async () => {
     const environment = { POSTHORN_URL: `${url}/`, OPERATOR_TOKEN: TOKEN }
     const plain = await run(["acme"], environment)
     const viewer = await run(["acme", "--role", "viewer"], environment)

@@ -1,4 +1,4 @@
-/** What docker/ passes on to the commands: every setting reaches those that read it, and no role gets another's secrets. */
+/** The files in docker/: every setting reaches the commands that read it, and no role gets another's secrets. */
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
@@ -50,7 +50,7 @@ const NOT_FOR_COMPOSE: Partial<Record<VariableName, string>> = {
   PORT: "the image sets it; the port outside is chosen under `ports`"
 }
 
-/** Each of their tokens is a right of its own. */
+/** Each of their tokens is a separate right. */
 const OF_ONE_ROLE = { OPERATOR_TOKEN: "serve", REDIS_URL: "serve" } as const
 
 describe("docker/compose.yaml", () => {
@@ -64,7 +64,7 @@ describe("docker/compose.yaml", () => {
     expect(Object.keys(NOT_FOR_COMPOSE).filter((name) => passed.has(name))).toEqual([])
   })
 
-  it("§12 gives the owner's password to `migrate` alone, and each role the secrets it needs", () => {
+  it("§12 gives the owner's password to `migrate` only, and each role the secrets it needs", () => {
     expect(migrate.environment.DATABASE_URL).toContain("posthorn_owner:$" + "{OWNER_PASSWORD")
     for (const { environment } of [serve, work]) {
       expect(environment.DATABASE_URL).toContain("posthorn_run:$" + "{RUN_PASSWORD")
@@ -83,7 +83,7 @@ describe("docker/compose.yaml", () => {
 })
 
 describe("docker/small.yaml", () => {
-  it("§10 runs one process in the place of two, with the settings of both", () => {
+  it("§10 runs one process instead of two, with the settings of both", () => {
     const run = { ...services.serve.environment, ...small.services.serve.environment }
     expect(small.services.serve.command).toEqual(["run"])
     expect(small.services.work.profiles).toHaveLength(1)
@@ -106,7 +106,7 @@ describe("docker/kubernetes", () => {
       expect(container(role).envFrom).toContainEqual({ configMapRef: { name: "posthorn-settings" } })
   })
 
-  it("§12 takes secrets by reference only, and the owner's for `migrate` alone", () => {
+  it("§12 references secrets, and gives the owner's to `migrate` only", () => {
     expect(manifests.some(({ kind }) => kind === "Secret")).toBe(false)
     const secretsOf = (role: string) => [
       ...(container(role).envFrom ?? []).flatMap(({ secretRef }) => secretRef?.name ?? []),

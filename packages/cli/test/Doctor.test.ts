@@ -1,4 +1,4 @@
-/** `posthorn doctor`, `posthorn config` and `.env.example`, as an operator meets them. */
+/** `posthorn doctor`, `posthorn config` and `.env.example`, as an operator uses them. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -32,15 +32,15 @@ beforeAll(async () => {
 afterAll(() => Effect.runPromise(execute(cluster, `drop database ${name} with (force)`)))
 
 describe("posthorn doctor", () => {
-  it("says what is missing before the first migration, and asks no more", async () => {
+  it("says what is missing before the first migration, and asks no further", async () => {
     const { code, out } = await doctor()
     expect(code).toBe(1)
     expect(out).toMatch(/✗ migrations +\d+ missing: run posthorn migrate\./)
     expect(out).not.toContain("workers")
   })
 
-  // The test's own PostgreSQL does without fsync, and is told off for it.
-  it("finds nothing else wrong with what is new, but that nobody works", async () => {
+  // The test's own PostgreSQL has fsync off, which doctor reports.
+  it("finds nothing else wrong with a new installation, except that no worker runs", async () => {
     expect((await runCommand(["migrate"], { DATABASE_URL: database })).code).toBe(0)
     const { code, out } = await doctor()
     expect(out).toContain("– workers        none is running")
@@ -49,7 +49,7 @@ describe("posthorn doctor", () => {
     expect([code, out]).toEqual([1, expect.stringContaining("1 thing to mend.")])
   })
 
-  it("names foreign sessions, weak durability, and receivers nobody reaches", async () => {
+  it("names foreign sessions, weak durability, and endpoints that reach nobody", async () => {
     await run(
       `create role ${name}_foreign login password 'foreign'`,
       `insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`,
@@ -80,7 +80,7 @@ describe("posthorn doctor", () => {
     await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_foreign`)
   })
 
-  it.skipIf(!Pooler.isThere())("§10 finds a pooler of transactions, and work does not start behind it", () =>
+  it.skipIf(!Pooler.isThere())("§10 finds a pooler in transaction mode; work does not start behind it", () =>
     Effect.gen(function* () {
       const behind = yield* Pooler.pooled(database)
       const { out } = yield* Effect.promise(() => doctor({ DATABASE_URL: behind }))
@@ -96,7 +96,7 @@ describe("posthorn doctor", () => {
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 
-  it("says what a role may not do", async () => {
+  it("names the rights that a role lacks", async () => {
     const role = `${name}_run`
     await run(
       `create role ${role} login password 'run'`,
@@ -116,7 +116,7 @@ describe("posthorn doctor", () => {
     expect(code).toBe(1)
   })
 
-  it("§10 says all that it found in one document, for programs", async () => {
+  it("§10 prints all findings in one document, for programs", async () => {
     const secret = "hunter7"
     const { code, err, out } = await runCommand(["doctor", "--json"], {
       DATABASE_URL: database,
@@ -154,7 +154,7 @@ describe("posthorn doctor", () => {
     expect(out).not.toContain(secret)
   })
 
-  it("§10 says that no setting is right, without its value, and asks nobody", async () => {
+  it("§10 reports wrong settings without their values, and asks nothing", async () => {
     const { code, out } = await runCommand(["doctor", "--json"], { PORT: "hunter8", LOG_LEVEL: "loud" })
     const { findings, verdict } = JSON.parse(out)
     expect([code, verdict, findings.length]).toEqual([1, "wrong", 2])
@@ -221,7 +221,7 @@ describe("posthorn doctor", () => {
     expect(summaryOf(findings)).toEqual({ verdict, exitCode })
   })
 
-  it("§10 takes no other arguments", async () => {
+  it("§10 accepts no other arguments", async () => {
     expect((await runCommand(["doctor", "--loud"])).code).toBe(2)
     expect((await runCommand(["doctor", "now"])).code).toBe(2)
   })
@@ -249,7 +249,7 @@ describe("posthorn doctor", () => {
 })
 
 describe("posthorn config", () => {
-  it("§10 shows what is in force and where it comes from, and no secret", async () => {
+  it("§10 shows each effective setting and its source, and no secret", async () => {
     const { code, out } = await runCommand(["config"], {
       DATABASE_URL: "postgresql://posthorn:hunter2@db.example.com:5432/app?password=hunter3",
       OPERATOR_TOKEN: "a-secret:of-the-operator-1",
@@ -277,7 +277,7 @@ describe("posthorn config", () => {
 })
 
 describe("the settings", () => {
-  it("§10 are all in .env.example, as it would be made now", () => {
+  it("§10 are all in .env.example, which is up to date", () => {
     expect(readFileSync(join(root, ".env.example"), "utf8")).toBe(envExample())
   })
 

@@ -1,4 +1,4 @@
-/** docs/first-endpoint.md as a newcomer follows it: the blocks are pasted, one after the other, into a shell. */
+/** docs/first-endpoint.md as a newcomer follows it: its code blocks are pasted into a shell, one after another. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-/** Lines of the log as whoever collects them reads them: flat, text for a message, stacks in one place. */
+/** Log lines as a collector reads them: flat, a text as the message, stacks in one member. */
 import { Cause, Effect, Logger } from "effect"
 import { expect, it } from "vitest"
 import { flatLogger } from "../src/FlatLogger.ts"
@@ -26,7 +26,7 @@ it("puts annotations beside the message, and never over it", async () => {
   })
 })
 
-it("joins what has several parts, spreads facts, and keeps errors with their causes", async () => {
+it("joins a message of several parts, spreads facts, and keeps errors with their causes", async () => {
   const [first, second] = await logged(
     Effect.zipRight(
       Effect.logWarning("Old history was removed", 3, { deliveries: 7 }),

@@ -1,6 +1,6 @@
 /**
- * A newcomer's clone: `npm start` in it installs what it needs, and its command brings deliveries to a receiver on another
- * port. It is a clone of what is committed; packages come from pnpm's store where they are there already.
+ * A newcomer's clone: `npm start` installs what it needs, and its command brings deliveries to a receiver on another port.
+ * The clone contains what is committed; packages come from pnpm's store if they are there.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
@@ -20,7 +20,7 @@ const started: Array<ChildProcess> = []
 
 const fresh = { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1" }
 
-/** In a group of its own, so that Ctrl-C reaches what it starts, as in a terminal. */
+/** In a process group of its own, so that Ctrl-C reaches its children, as in a terminal. */
 const start = (command: string, words: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
   const child = spawn(command, [...words], { cwd: clone, env: { ...fresh, ...env }, detached: true })
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
@@ -29,7 +29,7 @@ const start = (command: string, words: ReadonlyArray<string>, env: Readonly<Reco
   child.stdout.on("data", (chunk) => (said += chunk))
   child.stderr.on("data", (chunk) => (said += chunk))
   return {
-    /** Everything it has said by the time it says this. */
+    /** Its whole output by the time it prints this. */
     saying: (what: RegExp) =>
       new Promise<RegExpExecArray>((resolve, reject) => {
         const look = () => {

@@ -1,4 +1,4 @@
-/** Pages of `--help` as they are printed: one line for each option, and nothing that the library says of every one. */
+/** Pages of `--help` as they are printed: one line for each option, without the library's general options. */
 import { spawnSync } from "node:child_process"
 import { bundleFile, freshShell, makeBundle } from "@posthorn/testkit/Command"
 import { beforeAll, describe, expect, it } from "vitest"
@@ -10,7 +10,7 @@ const posthorn = (...words: ReadonlyArray<string>) =>
   spawnSync(process.execPath, [bundleFile, ...words], { encoding: "utf8", env: freshShell })
 
 describe("help of a command", () => {
-  it("§10 says how it is called, and an option in a line", () => {
+  it("§10 shows its usage, and each option in one line", () => {
     const { status, stdout } = posthorn("send", "--help")
     expect(status).toBe(0)
     expect(stdout.split("\n")[0]).toBe(
@@ -21,14 +21,14 @@ describe("help of a command", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120)
   })
 
-  it("§10 names the commands within a command with what they are in", () => {
+  it("§10 names subcommands together with their command", () => {
     expect(posthorn("endpoints", "--help").stdout).toMatch(/^ {2}create .*<url>\n* +Registers an endpoint/m)
     expect(posthorn("endpoints", "create", "--help").stdout).toMatch(
       /^posthorn endpoints create --event-types/
     )
   })
 
-  it("§10 is found by whichever way it is asked for", () => {
+  it("§10 is found in every usual way", () => {
     expect(posthorn("help", "replay").stdout).toBe(posthorn("replay", "--help").stdout)
     for (const name of ["serve", "work", "doctor", "mcp", "console-link", "endpoints"]) {
       const { status, stdout } = posthorn(name, "--help")
@@ -37,7 +37,7 @@ describe("help of a command", () => {
     expect(posthorn("console-link", "--help").stdout).toMatch(/--role .*viewer/)
   })
 
-  it("§10 guesses a mistyped command, and takes options before it", () => {
+  it("§10 suggests a mistyped command, and accepts options before it", () => {
     expect(posthorn("deliverys")).toMatchObject({
       status: 2,
       stderr: "posthorn knows no command deliverys: did you mean deliveries?\n"
@@ -53,19 +53,19 @@ describe("help of a command", () => {
 })
 
 describe("a wrong option", () => {
-  it("§10 is named, and so is what it must be", () => {
+  it("§10 is named, and so is the expected value", () => {
     expect(posthorn("recover", "whe_1").stderr).toBe("posthorn: --since is missing\n")
     expect(posthorn("deliveries", "--limit", "abc").stderr).toBe('posthorn: "abc" is no whole number\n')
   })
 })
 
-describe("what is pasted", () => {
-  it("§10 a token with a line break in it is told so, not that nobody is there", () => {
+describe("pasted values", () => {
+  it("§10 a token with a line break is reported as such, not as an unreachable server", () => {
     const { status, stderr } = posthorn("deliveries", "--url", "http://127.0.0.1:9", "--token", "phk_a\nb")
     expect([status, stderr]).toEqual([2, expect.stringContaining("copy it again")])
   })
 
-  it("§10 a time that is still to come is no beginning", () => {
+  it("§10 a future time is refused as a beginning", () => {
     const { status, stderr } = posthorn(
       ...["recover", "whe_1", "--since", "2999-01-01T00:00:00Z", "--yes"],
       ...["--url", "http://127.0.0.1:9", "--token", "phk_1", "--workspace", "acme"]

@@ -13,7 +13,7 @@ interface Asked {
   readonly response: ServerResponse
 }
 
-/** A server that hands each request to the test, and the pipes of a proxy in front of it. */
+/** A server that passes each request to the test, and the pipes of a proxy in front of it. */
 const setting = (answer: (asked: Asked) => void) =>
   Effect.gen(function* () {
     const server = yield* Effect.acquireRelease(
@@ -48,7 +48,7 @@ const pipes = (url: string) => {
     { url, token: Redacted.make("phk_1") },
     { input, output, complain: (line) => complaints.push(line) }
   )
-  /** Ends the input, and waits until everything that was asked is answered. */
+  /** Ends the input, and waits until every request is answered. */
   const ended = Effect.promise(async () => {
     input.end()
     await done
@@ -63,7 +63,7 @@ const json = (response: ServerResponse, body: string, status = 200, type = "appl
 const PROBLEM = '{"_tag":"Unauthorized","detail":"This needs a valid API token.","status":401}'
 
 describe("posthorn mcp", () => {
-  it.scoped("§4.7 carries messages as they are written, and answers too, each on one line", () =>
+  it.scoped("§4.7 carries messages and answers unchanged, each on one line", () =>
     Effect.gen(function* () {
       const line =
         '{"jsonrpc":"2.0", "id":1,"method":"x","params":{"n":1.0,"big":9007199254740993,"s":"\u2028é"}}'
@@ -87,7 +87,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("§4.7 answers nothing to a notification, whatever the server says", () =>
+  it.scoped("§4.7 answers nothing to a notification, whatever the server returns", () =>
     Effect.gen(function* () {
       const { complaints, ended, input } = yield* setting(({ body, response }) =>
         body.includes("initialized")
@@ -105,7 +105,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("§4.7 turns what the gate refuses into an error of the request, its id spelled as it was", () =>
+  it.scoped("§4.7 turns a refusal of the gate into an error of the request, with its id unchanged", () =>
     Effect.gen(function* () {
       const { ended, input } = yield* setting(({ response }) =>
         json(response, PROBLEM, 401, "application/problem+json")
@@ -120,7 +120,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("§4.7 answers each request of a batch when the server is away", () =>
+  it.scoped("§4.7 answers each request of a batch when the server is unreachable", () =>
     Effect.gen(function* () {
       const { ended, input, server } = yield* setting(() => undefined)
       yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
@@ -137,7 +137,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("§4.7 carries requests side by side: a slow one holds up no other", () =>
+  it.scopedLive("§4.7 carries requests concurrently: a slow one delays no other", () =>
     Effect.gen(function* () {
       const slow: Array<ServerResponse> = []
       const { ended, input } = yield* setting(({ body, response }) => {
@@ -156,7 +156,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("§4.7 cuts the request that a cancellation names, and answers neither", () =>
+  it.scopedLive("§4.7 aborts the request that a cancellation names, and answers neither", () =>
     Effect.gen(function* () {
       const closed: Array<string> = []
       const open: Array<string> = []
@@ -175,7 +175,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("§4.7 lets the server judge a line that is no JSON", () =>
+  it.scoped("§4.7 leaves a line that is not JSON to the server", () =>
     Effect.gen(function* () {
       const { ended, input } = yield* setting(({ body, response }) =>
         json(response, `{"id":null,"error":"${body}"}`, 400)
@@ -188,13 +188,13 @@ describe("posthorn mcp", () => {
   )
 })
 
-/** The command itself, in a process of its own. */
+/** The command itself, as a process. */
 const command = (env: Environment, input: string) => Effect.promise(() => runCommand(["mcp"], env, input))
 
 beforeAll(makeBundle, 240_000)
 
 describe("the command posthorn mcp", () => {
-  it.scopedLive("§4.7 says on standard error what is missing in the environment", () =>
+  it.scopedLive("§4.7 says on standard error which variables are missing", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* command({ POSTHORN_URL: "ftp://example.com" }, "")
 

@@ -4,7 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { installPacked } from "@posthorn/testkit/Packed"
 import { Effect } from "effect"
 
-/** The packages whose licences a file of the installed command holds. */
+/** The packages whose licences are in a file of the installed command. */
 const noticed = (folder: string, file: string) => {
   const text = readFileSync(join(folder, "node_modules", "posthorn", "bin", file), "utf8")
   return [...text.matchAll(/^(\S+) \d\S* \(([^)]+)\)$/gm)].map(([, name]) => name)

@@ -1,4 +1,4 @@
-/** `npm run release`, on a clone of what is committed, whose `.ci/run` is a short one. */
+/** `npm run release`, on a clone of what is committed, with a short `.ci/run`. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -44,7 +44,7 @@ beforeAll(() => {
 afterAll(() => rmSync(join(clone, ".."), { recursive: true, force: true }))
 
 describe("a release", () => {
-  it("§9 has one version, wherever it stands", () => {
+  it("§9 has the same version everywhere", () => {
     expect(JSON.parse(read("package.json", root)).version).toBe(VERSION)
     expect(PLACES.filter((file) => !read(file, root).includes(VERSION))).toEqual([])
   })
@@ -70,7 +70,7 @@ describe("a release", () => {
     expect(git("tag")).toBe("")
   })
 
-  it("§9 tells what it would do, and does nothing", () => {
+  it("§9 with --dry-run says what it would do, and does nothing", () => {
     const { said, status } = release("1.2.3", "--dry-run")
     expect(status).toBe(0)
     expect(said).toContain("Publishing over REST")
@@ -95,7 +95,7 @@ describe("a release", () => {
     expect(git("status", "--porcelain")).toBe("")
   })
 
-  it("§9 is greater than the last one, and has something to tell", () => {
+  it("§9 needs a greater version than the last one, and a changelog entry", () => {
     expect(release("1.3.0").said).toMatch(/tells nothing under "Unreleased"/)
     commit("CHANGELOG.md", read("CHANGELOG.md").replace("## Unreleased\n", "## Unreleased\n\n- More.\n"))
     for (const version of ["1.2.3", "1.2.2", "0.9.9"])

@@ -1,5 +1,5 @@
 /**
- * The two roles of docker/roles.sql, as an operator makes them: the owner migrates, and everything else runs under a role
+ * The two roles of docker/roles.sql, as an operator creates them: the owner migrates, and everything else runs as a role
  * that can neither change nor remove evidence.
  */
 import { readFileSync } from "node:fs"
@@ -24,7 +24,7 @@ const ROLES = fileURLToPath(new URL("../../../docker/roles.sql", import.meta.url
 const OPERATOR_TOKEN = "operator-token-of-this-test-0001"
 const KEY = Buffer.alloc(32, 3).toString("base64")
 
-/** What psql would run, with roles of this test's own, because roles are shared by all databases of a server. */
+/** What psql would run, with roles of this test's own, because all databases of a server share roles. */
 const rolesSql = (owner: string, run: string) =>
   readFileSync(ROLES, "utf8")
     .replace(/^(--|\\).*$/gm, "")
@@ -62,7 +62,7 @@ const installation = Effect.gen(function* () {
   return { ...urls, role: run }
 }).pipe(Effect.orDie)
 
-/** Everything that this connection is refused, by SQLSTATE. */
+/** Statements that this connection is refused, with their SQLSTATE. */
 const refusals = (url: string, statements: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const client = new pg.Client({ connectionString: url })
@@ -79,7 +79,7 @@ const refusals = (url: string, statements: ReadonlyArray<string>) =>
     return codes
   })
 
-/** The tables from which the role deletes by functions only, and whose ids it cannot change. */
+/** Tables in which the role deletes through functions only, and whose ids it cannot change. */
 const GUARDED = [
   "attempts",
   "audit_events",
@@ -238,7 +238,7 @@ it.scopedLive(
   60_000
 )
 
-it.scopedLive("§12 the role that everything runs under can neither change nor remove evidence", () =>
+it.scopedLive("§12 the role that everything runs as can neither change nor remove evidence", () =>
   Effect.gen(function* () {
     const { owner, role, run, superuser } = yield* installation
     yield* execute(
@@ -252,7 +252,7 @@ it.scopedLive("§12 the role that everything runs under can neither change nor r
         trace_id) values ('wsp_1', 'whd_1', 1, 'wha_1', 'delivered', now(), 1, 'https://example.com/', '{}', 't')`,
       `insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, trace_id)
         values ('wsp_1', 'workspace.created', 'operator', 'operator', 'rest', 'workspace', 'wsp_1', 't')`,
-      // A schema of the role's own, with an operator that finds no two ids equal: it must not decide what is refused.
+      // A schema of the role's own, with an operator that finds no two ids equal: it must not affect the triggers.
       `create schema evil authorization ${role}`,
       `create function evil.never(text, text) returns boolean language sql immutable return false`,
       `create operator evil.= (leftarg = text, rightarg = text, function = evil.never)`
@@ -272,7 +272,7 @@ it.scopedLive("§12 the role that everything runs under can neither change nor r
       "create or replace function posthorn.refuse_lone_removal() returns trigger language plpgsql as 'begin return null; end'",
       "create function posthorn.mine() returns integer language sql return 1",
       "set session_replication_role = replica",
-      // Cut off from its parent, evidence would no longer be kept: the parent renamed, deleted, or made anew.
+      // Evidence without its parent would no longer be protected: so the parent must not be renamed, deleted, or made again.
       ...["deliveries", "events", "endpoints", "workspaces"].flatMap((table) => [
         `update posthorn.${table} set id = 'whd_2'`,
         `delete from posthorn.${table}`,
@@ -298,7 +298,7 @@ it.scopedLive("§12 the role that everything runs under can neither change nor r
 
     const NO_RIGHT = "42501"
     expect(codes).toEqual(codes.map((_, n) => (n === 4 ? "done" : NO_RIGHT)))
-    // The owner holds the rights, and is refused by the tables.
+    // The owner has the rights, and the triggers refuse it.
     expect(
       yield* refusals(owner, [
         "update posthorn.deliveries set id = 'whd_2'",

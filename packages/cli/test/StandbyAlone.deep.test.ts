@@ -1,4 +1,4 @@
-/** A standby whose primary has gone: what is started on it waits, says so, and goes on by itself once it is promoted. */
+/** A standby without a primary: commands started on it wait, say so, and continue by themselves once it is promoted. */
 import { ended, makeBundle, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import * as Receiver from "@posthorn/testkit/Receiver"
@@ -18,7 +18,7 @@ const SAYS = /accepts no writes/g
 
 beforeAll(makeBundle, 240_000)
 
-it("§10 serve, work and run wait on a standby alone, and go on when it is promoted", async () => {
+it("§10 serve, work and run wait on a lone standby, and continue when it is promoted", async () => {
   const main = Effect.gen(function* () {
     const servers = yield* ReplicatedCluster.make
     yield* servers.kill

@@ -7,7 +7,7 @@ import { folder, lineOf, STOPPING, startAndStop } from "./Start.ts"
 beforeAll(makeBundle, 240_000)
 
 describe("npm start", () => {
-  it("§10 says so when the environment replaces dev's own targets", async () => {
+  it("§10 reports that the environment replaces dev's own targets", async () => {
     const { out } = await startAndStop({ DATA_DIR: join(folder, "closed"), DELIVERY_ALLOWED_TARGETS: "" })
 
     assert.include(lineOf(out, "Demo workspace"), "no demo endpoint")
@@ -15,8 +15,8 @@ describe("npm start", () => {
   }, 240_000)
 })
 
-describe("a stop that takes a moment", () => {
-  it("§10 says that what is in flight is finished first", async () => {
+describe("a stop that takes a while", () => {
+  it("§10 says that requests in flight are finished first", async () => {
     const held: Array<Socket> = []
     const slow = createServer((socket) => held.push(socket)).listen(0, "127.0.0.1")
     await new Promise((resolve) => slow.once("listening", resolve))

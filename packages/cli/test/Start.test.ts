@@ -1,4 +1,4 @@
-/** The command as a new user meets it: real processes, a real database folder, the lines that are printed. */
+/** The command as a new user sees it: real processes, a real database folder, the printed lines. */
 import { execFile } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -54,10 +54,10 @@ describe("npm start", () => {
   }, 240_000)
 })
 
-describe("what a role loads", () => {
+describe("the code that a role loads", () => {
   const textOf = (file: string) => readFileSync(join(root, "build", file), "utf8")
 
-  /** These files of the bundle, and those that they import at once. */
+  /** These files of the bundle, and their static imports. */
   const readWith = (...files: ReadonlyArray<string>) => {
     const read = new Set(files)
     for (const file of read)
@@ -66,14 +66,14 @@ describe("what a role loads", () => {
     return [...read]
   }
 
-  /** The packages whose code is in a file, going by the names the bundler leaves in it. */
+  /** The packages whose code is in a file, by the names that the bundler leaves in it. */
   const packagesIn = (file: string) =>
     Array.from(
       textOf(file).matchAll(/^ *\/\/ (?:packages\/([\w-]+)|node_modules\/.*\/node_modules\/(@?[\w-]+))\//gm),
       ([, own, other]) => (own ?? other)!
     )
 
-  it("§10 makes a worker of no code that only the server needs", () => {
+  it("§10 starts a worker without code that only the server needs", () => {
     const atOnce = readWith("posthorn.mjs").map(textOf).join("")
     const [, work] = /import\("\.\/(Work-\w+\.mjs)"\)/.exec(atOnce)!
 
@@ -84,7 +84,7 @@ describe("what a role loads", () => {
       assert.isFalse(packages.has(name), name)
   })
 
-  it("§8.1 makes a server that goes to Redis when there is REDIS_URL", async () => {
+  it("§8.1 starts a server that uses Redis when REDIS_URL is set", async () => {
     const redis = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => redis.once("listening", resolve))
     const { port } = redis.address() as { port: number }
@@ -109,7 +109,7 @@ describe("what a role loads", () => {
   })
 })
 
-describe("a start that cannot be", () => {
+describe("a start that fails", () => {
   it.each([
     ["damaged", '{"operatorToken":"pho_', /dev\.json cannot be read \(it is damaged\)\. .* restore the file/],
     ["without its key", "{}", /dev\.json cannot be read \(it is damaged\)/],
@@ -139,7 +139,7 @@ describe("a start that cannot be", () => {
     assert.match(err, /^posthorn: NODE_ENV is production, but dev delivers to this machine\. .*\n$/)
   })
 
-  it("§10 says in one line that this machine has no such address", async () => {
+  it("§10 says in one line that this machine does not have such an address", async () => {
     const { code, err } = await runCommand(["dev"], {
       HOST: "203.0.113.9",
       DATA_DIR: join(folder, "elsewhere")
@@ -149,7 +149,7 @@ describe("a start that cannot be", () => {
     assert.strictEqual(err, "posthorn: Cannot listen there (EADDRNOTAVAIL). Check HOST and PORT.\n")
   })
 
-  it("§10 names each bad variable in a line of its own", async () => {
+  it("§10 names each bad variable on a line of its own", async () => {
     const { code, err } = await runCommand(["dev"], {
       PORT: "http",
       WORKER_BATCH_SIZE: "0",
@@ -161,7 +161,7 @@ describe("a start that cannot be", () => {
     assert.include(err, 'PORT is "http", but must be')
   })
 
-  it("§10 warns of variables that nobody reads, without their values", async () => {
+  it("§10 warns of unknown variables, without their values", async () => {
     const { err } = await runCommand(["migrate"], { OPERATR_TOKEN: "hunter2", NODE_ENV: "prod" })
 
     assert.match(err, /^posthorn: Warning: OPERATR_TOKEN is set, .* did you mean OPERATOR_TOKEN\?$/m)
@@ -253,7 +253,7 @@ describe("a start that cannot be", () => {
     assert.match(err, /^posthorn: The data folder .* cannot be written .*\n$/)
   })
 
-  it("answers help, version and what it does not know", async () => {
+  it("answers help, version and unknown commands", async () => {
     const help = await runCommand(["help"])
     const version = await runCommand(["--version"])
     const unknown = await runCommand(["fly"])

@@ -1,4 +1,4 @@
-/** `npm start` as a new user meets it: real processes, and a real database folder that is removed at the end. */
+/** `npm start` as a new user sees it: real processes, and a real database folder that is removed at the end. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 export const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
 
-/** `npm start` until it says how to stop, then Ctrl-C. */
+/** Runs `npm start` until it says how to stop, then sends Ctrl-C. */
 export const startAndStop = async (environment: Environment) => {
   const child = startCommand([], { PORT: "0", ...environment }, join(root, "scripts", "start.mjs"))
   const end = ended(child)

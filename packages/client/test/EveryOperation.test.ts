@@ -1,6 +1,6 @@
 /**
- * Every operation through the derived client, against a live server: its answer decodes as the contract says, to the
- * last member, and its refusal is the tagged error that the contract declares.
+ * Calls every operation through the derived client, on a live server: its answer decodes exactly as the contract declares,
+ * and its refusal is the declared tagged error.
  */
 import { FetchHttpClient } from "@effect/platform"
 import { expect, layer } from "@effect/vitest"
@@ -35,7 +35,7 @@ const requestOf = (entry: ContractEntry, world: World, { body, query }: Sample) 
 
 layer(testServer(), { excludeTestServices: true })("the contract", (it) => {
   it.effect(
-    "§9 every answer of every operation is what the contract says",
+    "§9 every answer of every operation is as the contract declares",
     () =>
       Effect.gen(function* () {
         const { call, enter, url } = yield* TestServer
@@ -71,7 +71,7 @@ layer(testServer(), { excludeTestServices: true })("the contract", (it) => {
     60_000
   )
 
-  it.effect("§7 a refusal comes back as its tagged error, with its facts", () =>
+  it.effect("§7 a refusal is returned as its tagged error, with its members", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter

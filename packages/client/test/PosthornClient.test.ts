@@ -10,7 +10,7 @@ import { TestServer, testServer } from "../../server/test/TestServer.ts"
 import { items } from "../src/Pagination.ts"
 import { make } from "../src/PosthornClient.ts"
 
-/** Answers in turn with these statuses, then with an empty page; counts what it was asked. */
+/** Answers with these statuses in turn, then with an empty page; counts the requests. */
 const answering = (...statuses: ReadonlyArray<readonly [status: number, retryAfter: string]>) => {
   const seen = { calls: 0, authorization: "", url: "" }
   const client = HttpClient.make((request) =>
@@ -47,7 +47,7 @@ const list = (options: { readonly retries?: number } = {}) =>
     (client) => client.endpoints.listWebhookEndpoints({ path: { slug: "acme" }, urlParams: {} })
   )
 
-it.effect("§8 a call refused with 429 or 503 is made again after Retry-After, not before", () =>
+it.effect("§8 a call refused with 429 or 503 is repeated after Retry-After, not before", () =>
   Effect.gen(function* () {
     const { layer, seen } = answering([429, "2"], [503, "3"])
     const fiber = yield* Effect.fork(Effect.provide(list(), layer))
@@ -66,7 +66,7 @@ it.effect("§8 a call refused with 429 or 503 is made again after Retry-After, n
 )
 
 it.effect(
-  "§8 patience ends: after the last try, and where the wait would be too long, the caller gets the refusal",
+  "§8 gives up after the last try, and where the wait would be too long: the caller gets the refusal",
   () =>
     Effect.gen(function* () {
       const often = answering([429, "0"], [429, "0"], [429, "0"])
@@ -80,7 +80,7 @@ it.effect(
     })
 )
 
-it.effect("§9 an id or slug leads to no other path than the operation's own", () =>
+it.effect("§9 no id or slug leads to another path than the operation's own", () =>
   Effect.gen(function* () {
     const urlOf = (slug: string, endpointId: string) =>
       Effect.gen(function* () {
@@ -126,7 +126,7 @@ it("§9 the client needs no Node built-in", async () => {
 })
 
 layer(testServer(), { excludeTestServices: true })("the client", (it) => {
-  it.effect("§9 leaves out what the server has a default for", () =>
+  it.effect("§9 leaves out members for which the server has a default", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter
@@ -152,7 +152,7 @@ layer(testServer(), { excludeTestServices: true })("the client", (it) => {
 })
 
 layer(testServer(), { excludeTestServices: true })("a list", (it) => {
-  it.effect("§2.5 comes as a stream of all its items, page by page", () =>
+  it.effect("§2.5 is a stream of all its items, read page by page", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter

@@ -1,6 +1,6 @@
 /**
- * Writes `src/api/operations.ts`: method, path and permission of every operation, read off the contract. A test holds the
- * file to the contract.
+ * Writes `src/api/operations.ts`: method, path and permission of every operation, read from the contract. A test compares
+ * the file with the contract.
  */
 import { writeFileSync } from "node:fs"
 import { entries } from "@posthorn/api-contract/Walk"

@@ -1,6 +1,6 @@
 /**
  * `npm run console:photograph [folder] [page…]`: photographs every page of the console in both themes, at 1440 and 390
- * pixels, with a day's work in it. For people to look at before a release.
+ * pixels, with a day's data. For people to check before a release.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"

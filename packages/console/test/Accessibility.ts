@@ -1,6 +1,6 @@
 /**
- * The console's pages with and without anything in them: nothing that axe finds, nothing the policy blocks, and all fit on
- * 320 pixels. `npm test` looks at one page in some, in one theme; `npm run test:deep` at all, in both.
+ * The console's pages, empty and filled: axe finds nothing, the content security policy blocks nothing, and everything fits
+ * into 320 pixels. `npm test` checks some pages in one theme; `npm run test:deep` all pages in both.
  */
 import { oneIn } from "@posthorn/testkit/Sample"
 import { beforeAll, expect, it } from "vitest"

@@ -1,6 +1,6 @@
 /**
- * Chromium for tests, with an eye on what must never happen: a violation of the policy, an error in the console, an
- * exception, a request to another origin, a request that is neither a file, an operation, nor the session.
+ * Chromium for tests. It notes what must never happen: a violation of the policy, an error in the console, an exception, a
+ * request to another origin, and a request that is neither a file, an operation, nor the session.
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -21,13 +21,13 @@ const isKnown = (method: string, pathname: string) =>
   (method === "GET" && !pathname.startsWith("/console/api/")) ||
   operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
 
-/** What a server that is away, or a refusal that a test provokes, makes Chromium itself say. */
+/** Messages of Chromium itself when a server is unreachable, or a test provokes a refusal. */
 const EXPECTED = /Failed to load resource/
 
 export interface Watched {
   readonly context: BrowserContext
   readonly page: Page
-  /** Everything that must never happen, as it was seen. */
+  /** Everything noted that must never happen. */
   readonly faults: ReadonlyArray<string>
 }
 
@@ -58,7 +58,7 @@ const openBrowser = async (
   })
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) =>
-      // Heard by `faults` above.
+      // `faults` above listens to it.
       // biome-ignore lint/suspicious/noConsole: the only way out of the page
       console.error(`policy: ${violatedDirective} ${blockedURI} ${sample}`)
     )
@@ -75,7 +75,7 @@ export const openedBrowsers = () => {
       opened.push(watched)
       return watched
     },
-    /** Closes them; everything that must never happen and was seen in them. */
+    /** Closes them; gives everything noted in them that must never happen. */
     close: async (): Promise<ReadonlyArray<string>> => {
       const closed = opened.splice(0)
       for (const { context } of closed) await context.close()
@@ -92,7 +92,7 @@ export const enter = async (page: Page, stage: Stage, slug: string, grant: unkno
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
 }
 
-/** Until nothing loads any more. */
+/** Waits until nothing loads any more. */
 export const settled = async (page: Page) => {
   await page.getByRole("heading", { level: 1 }).first().waitFor()
   await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)
@@ -103,7 +103,7 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
 }
 
-/** What axe finds, by WCAG 2.2 AA and its own best practices. Needs a context with `bypassCSP`. */
+/** The findings of axe, by WCAG 2.2 AA and its own best practices. Needs a context with `bypassCSP`. */
 export const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe)
   const found = await page.evaluate(async () => {

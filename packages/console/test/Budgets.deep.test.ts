@@ -1,4 +1,4 @@
-/** What the console may weigh, and how fast it is with 100,000 deliveries in the workspace. */
+/** Limits of the console's size, and of its times with 100,000 deliveries in the workspace. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -45,14 +45,14 @@ inChromium("the console's speed", (on) => {
     await on.stage.sql("analyze posthorn.deliveries")
   }, 180_000)
 
-  /** The first that is within the bound, or else the best of a few: the machine does other things too. */
+  /** The first value within the bound, otherwise the best of a few, because the machine is busy with other things too. */
   const best = async (most: number, measure: () => Promise<number>) => {
     let least = Number.POSITIVE_INFINITY
     for (let index = 0; index < TRIES && least >= most; index++) least = Math.min(least, await measure())
     return least
   }
 
-  /** Milliseconds, counted in the page, from a click until this text is shown. */
+  /** Milliseconds, measured in the page, from a click until this text is shown. */
   const answered = (page: Page, selector: string, text: string) =>
     page.evaluate(
       ([target, wanted]) =>
@@ -85,7 +85,7 @@ inChromium("the console's speed", (on) => {
     expect(weight).toBeLessThanOrEqual(220)
   })
 
-  it("§11 paints the deliveries within a second, and a page or filter within 150 ms, with 100,000 of them", async () => {
+  it("§11 shows the deliveries within a second, and a page or filter within 150 ms, with 100,000 of them", async () => {
     const { context, page } = await on.open()
     await enter(page, on.stage, "large")
     const paint = await best(1000, async () => {
@@ -93,7 +93,7 @@ inChromium("the console's speed", (on) => {
       await page.getByRole("link", { name: "order.created" }).first().waitFor()
       return page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]!.startTime)
     })
-    // In the time that the page's thread computes: what else this machine does, does not count.
+    // Measured in processor time of the page's thread, so that other load of the machine does not count.
     const session = await context.newCDPSession(page)
     await session.send("Performance.enable", { timeDomain: "threadTicks" })
     const computed = async () => {
@@ -104,7 +104,7 @@ inChromium("the console's speed", (on) => {
     const change = await best(150, async () => {
       await page.goto(`${on.stage.url}/console/w/large/deliveries`)
       await page.getByRole("link", { name: "order.created" }).first().waitFor()
-      // Once to load what the pages are made of.
+      // Once before measuring, to load the code of the pages.
       await answered(page, "a[data-place=n]", "Nothing to look at")
       await answered(page, "a[data-place=d]", "order.created")
       await page.waitForLoadState("networkidle")

@@ -1,4 +1,4 @@
-/** What the console knows of the contract is what the contract says, and its small parts do what they promise. */
+/** The console's copies of the contract are up to date, and its helpers do what they promise. */
 import { permissions, Scope } from "@posthorn/domain/Permission"
 import { describe, expect, it } from "vitest"
 import { table } from "../bin/operations.ts"
@@ -14,7 +14,7 @@ describe("the console", () => {
     expect(operations, "run npm run console:operations").toEqual(table)
   })
 
-  it("§5.1 has words for every scope", () => {
+  it("§5.1 has a label for every scope", () => {
     expect(Object.keys(scopeWords).sort()).toEqual([...Scope.literals].sort())
     expect(Object.keys(scopeWords).length).toBe(permissions.length + 2)
   })
@@ -40,7 +40,7 @@ describe("the console", () => {
     )
   })
 
-  it("§2.3 copies a request as a command that no shell reads in another way", () => {
+  it("§2.3 copies a request as a command that every shell reads alike", () => {
     const command = curlOf(
       "https://example.com/a?b=c&d",
       { host: "x", "x-note": "it's $HOME" },
@@ -51,7 +51,7 @@ describe("the console", () => {
     )
   })
 
-  it("§11 makes any colour of the operator's readable on both grounds", () => {
+  it("§11 makes any colour of the operator's readable on both backgrounds", () => {
     for (const color of ["#ffff00", "#ffffff", "#000000", "#7f7f7f", "#ff0000", "#00ff88", "#123456"]) {
       expect(contrast(readable(color, "#f1f3f6", "#000000"), "#f1f3f6")).toBeGreaterThan(4.5)
       expect(contrast(readable(color, "#1b1e24", "#ffffff"), "#1b1e24")).toBeGreaterThan(4.5)

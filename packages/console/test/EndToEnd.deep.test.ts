@@ -1,4 +1,4 @@
-/** The console as people use it, story by story. The first of all, from a link to a delivery, is in EndToEnd.test.ts. */
+/** The console as people use it, story by story. EndToEnd.test.ts has the first story, from a link to a delivery. */
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { enter, settled } from "./Browser.ts"
@@ -32,7 +32,7 @@ inChromium("the console in Chromium", (on) => {
       events: Array.from({ length: count }, (_, id) => ({ eventType: "invoice.paid", payload: { id } }))
     })
 
-  /** Until the server says so. */
+  /** Waits until the server says so. */
   const until = async (holds: () => Promise<boolean>) => {
     for (let turn = 0; turn < 300; turn++) {
       if (await holds()) return
@@ -64,7 +64,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor()
   })
 
-  it("§2.1 rotates a secret, shows it once, and counts down while the old one signs too", async () => {
+  it("§2.1 rotates a secret, shows it once, and counts down while the old one also signs", async () => {
     const slug = await makeWorkspace()
     const endpointId = await makeEndpoint(slug)
     const { page } = await on.open()
@@ -82,7 +82,7 @@ inChromium("the console in Chromium", (on) => {
     await page.keyboard.press("Escape")
   })
 
-  it("§2.3 shows attempts with what was answered as text, the reason in plain words, and replays", async () => {
+  it("§2.3 shows attempts with their answers as text, the reason in plain words, and replays", async () => {
     const slug = await makeWorkspace()
     on.receiver.answer.status = 404
     const endpointId = await makeEndpoint(slug, { description: "مرحبا <b>RTL</b>" })
@@ -162,7 +162,7 @@ inChromium("the console in Chromium", (on) => {
     })
   }, 90_000)
 
-  it("§11 shows a viewer nothing that a viewer may not do", async () => {
+  it("§11 shows a viewer no action that a viewer may not take", async () => {
     const slug = await makeWorkspace()
     const endpointId = await makeEndpoint(slug)
     const { page } = await on.open()
@@ -224,7 +224,7 @@ inChromium("the console in Chromium", (on) => {
     expect(answer).toBe(403)
   })
 
-  it("§4.5 finds an event by its key and by what is in it, and a change by who made it", async () => {
+  it("§4.5 finds an event by its key and by its content, and a change by its author", async () => {
     const slug = await makeWorkspace()
     const publishOne = (id: number, idempotencyKey?: string) =>
       on.stage.api("POST", `/workspaces/${slug}/events`, {
@@ -282,7 +282,7 @@ inChromium("the console in Chromium", (on) => {
     expect(page.url()).toContain(`/w/${slug}/`)
   })
 
-  it("§11 says so when the session is revoked while the page is open", async () => {
+  it("§11 reports that the session was revoked while the page is open", async () => {
     const slug = await makeWorkspace()
     const made = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
       name: "T",
@@ -423,7 +423,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("9007199254740993").waitFor()
   })
 
-  it("§11 says that the server is away, and goes on by itself when it is back", async () => {
+  it("§11 reports an unreachable server, and continues by itself when it is back", async () => {
     const slug = await makeWorkspace()
     await makeEndpoint(slug, { description: "still here" })
     const { page } = await on.open()
@@ -490,7 +490,7 @@ inChromium("the console in Chromium", (on) => {
     const verifier = page.getByRole("region", { name: "Python: HMAC in stripe-signature" })
     expect(await verifier.innerText()).toContain("hmac.compare_digest")
 
-    // What is not replaced is kept: the receiver gets it, and the evidence does not.
+    // A secret that is not replaced is kept: the receiver gets it, and the evidence does not.
     await page.getByRole("button", { name: "Add a header" }).click()
     const second = page.getByRole("group", { name: "Header 2" })
     await second.getByLabel("Name").fill("x-region")
@@ -508,7 +508,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("stands for a secret that was sent").waitFor()
     expect(await page.content()).toMatch(/authorization: sealed:[0-9a-f]{16}/)
 
-    // Another address gets no secret that was not given for it.
+    // No stored secret goes to another address unless it is given for it.
     const elsewhere = on.receiver.url.replace("127.0.0.1", "127.0.0.2")
     await open("settings")
     await page.getByLabel("URL", { exact: true }).fill(elsewhere)
@@ -533,7 +533,7 @@ inChromium("the console in Chromium", (on) => {
     expect(await request()).toBeNull()
   }, 120_000)
 
-  it("§3.5 draws a policy before it is saved, and an endpoint takes the workspace's where it says nothing", async () => {
+  it("§3.5 draws a policy before it is saved, and shows the workspace's where the endpoint has none", async () => {
     const slug = await makeWorkspace()
     const id = await makeEndpoint(slug)
     const { page } = await on.open()

@@ -1,4 +1,4 @@
-/** The console's first minutes. Every other story is in EndToEnd.deep.test.ts. */
+/** The console's first minutes. EndToEnd.deep.test.ts has all other stories. */
 import { expect, it } from "vitest"
 import { inChromium } from "./InChromium.ts"
 
@@ -11,7 +11,7 @@ inChromium("the console in Chromium", (on) => {
     const link = await on.stage.link(slug)
     await page.goto(link)
     await page.getByText("Sign in to Team as ").waitFor()
-    // Whoever makes a browser open a link has signed nobody in yet.
+    // Opening a link does not sign a browser in.
     expect(await context.cookies()).toEqual([])
     await page.getByRole("button", { name: "Sign in with this link" }).click()
     await page.waitForURL("**/overview")
@@ -37,7 +37,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("Delivered", { exact: true }).waitFor()
     expect(on.receiver.seen.at(-1)!.body).toContain("message")
 
-    // The link is spent, and neither code nor secret is anywhere.
+    // The link is used up, and neither code nor secret is stored anywhere.
     const other = await on.open()
     await other.page.goto(link)
     await other.page.getByText("This link has been used, or is too old").waitFor()
@@ -51,7 +51,7 @@ inChromium("the console in Chromium", (on) => {
     expect(on.stage.logs.join("")).not.toContain(new URL(link).hash.slice(6))
   })
 
-  it("§4 shows the reference in a sandbox: under an origin of its own, with no session", async () => {
+  it("§4 shows the reference in a sandbox: under an origin of its own, without a session", async () => {
     const { page } = await on.open()
     await page.goto(`${on.stage.url}/reference#WebhookEndpointDisabled`)
     await page.getByRole("heading", { name: "WebhookEndpointDisabled" }).waitFor()

@@ -1,11 +1,11 @@
-/** A workspace as one looks after a working day: for the photographs, and for tests that want much of everything. */
+/** A workspace after a working day: for the photographs, and for tests that need much of everything. */
 import type { Stage } from "./Stage.ts"
 
 interface Part {
   readonly url: string
   readonly description: string
   readonly eventTypes: ReadonlyArray<string>
-  /** How often of a hundred it fails, by hour counted back from now. */
+  /** The percentage that fails, by hour counted back from now. */
   readonly failing: (hoursAgo: number) => number
 }
 
@@ -201,11 +201,11 @@ const rowsInto = (
 ) => `insert into posthorn.${table} select (jsonb_populate_record(null::posthorn.${table}, row)).*
   from jsonb_array_elements($1::jsonb) as row`
 
-/** Columns that the table has and a row leaves out are null in a record: give those that may not be. */
+/** Columns that a row leaves out become null in a record, so columns that may not be null must be given. */
 const complete = (workspaceId: string, rows: ReadonlyArray<unknown>) =>
   JSON.stringify(rows.map((row) => ({ workspace_id: workspaceId, ...(row as object) })))
 
-/** With something of everything that the form of a request has. */
+/** Contains something for every part of the request form. */
 const REQUEST = {
   headers: [
     { name: "x-region", value: "eu-1" },
@@ -302,7 +302,7 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
 
 export type World = Awaited<ReturnType<typeof makeWorld>>
 
-/** Every page of the console, with the world's own ids. */
+/** Every page of the console, with this workspace's ids. */
 export const placesOf = (world: World) => {
   const at = (path: string) => `/console/w/${world.slug}${path}`
   return {

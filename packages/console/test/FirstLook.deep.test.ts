@@ -1,6 +1,6 @@
 /**
- * What somebody meets who sees the console for the first time: that it can be read and pressed, that nothing is said to be
- * wrong which is not, and that one ends where one wanted to go. Whole stories are in EndToEnd.
+ * What a newcomer to the console sees: everything can be read and clicked, nothing is wrongly called a mistake, and links
+ * lead where they say. Whole stories are in EndToEnd.
  */
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
@@ -29,7 +29,7 @@ inChromium("the console at first sight", (on) => {
     endpointId = await register()
     disabledId = await register()
     await on.stage.api("POST", `/workspaces/${slug}/events`, { eventType: LONG, payload: {} })
-    // No worker runs: what was published waits.
+    // No worker runs, so published events wait.
     await on.stage.api("PATCH", `/workspaces/${slug}/webhooks/${disabledId}`, { enabled: false })
     await on.stage.sql(
       `insert into posthorn.notifications (workspace_id, kind, endpoint_id, delivery_id, message)
@@ -48,7 +48,7 @@ inChromium("the console at first sight", (on) => {
     return page
   }
 
-  it("§11 no text is smaller than 12 pixels, and places can be hit: 24 high", async () => {
+  it("§11 no text is smaller than 12 pixels, and targets are at least 24 high", async () => {
     const page = await visit("/overview")
     const small: Array<string> = []
     for (const path of ["/overview", "/deliveries", `/endpoints/${endpointId}`, "/api-tokens", "/connect"]) {
@@ -99,7 +99,7 @@ inChromium("the console at first sight", (on) => {
           expect(below.top).toBeGreaterThanOrEqual(box.bottom - 1)
   })
 
-  it("§11 a URL that only this server allows is no mistake, and a refusal goes with what was refused", async () => {
+  it("§11 a URL that only this server allows is no mistake, and a refusal disappears with its value", async () => {
     const page = await visit(`/endpoints/${endpointId}?tab=settings`)
     const url = page.getByLabel("URL", { exact: true })
     expect(await url.inputValue()).toBe(on.receiver.url)
@@ -118,7 +118,7 @@ inChromium("the console at first sight", (on) => {
     expect(await url.getAttribute("aria-invalid")).toBe("true")
   })
 
-  it("§11 what waits for a disabled endpoint is not said to be sent at any moment", async () => {
+  it("§11 a delivery of a disabled endpoint is not announced as imminent", async () => {
     const page = await visit(`/endpoints/${disabledId}`)
     await page.getByRole("cell", { name: "when enabled" }).waitFor()
     await page.goto(at("/deliveries"))
@@ -129,7 +129,7 @@ inChromium("the console at first sight", (on) => {
     expect(await page.getByText("any moment").count()).toBe(0)
   })
 
-  it("§3.5 what waits for a probe says so, with the numbers of its own policy", async () => {
+  it("§3.5 a delivery that waits for a probe says so, with its own policy's numbers", async () => {
     const made = await on.stage.api("POST", `/workspaces/${slug}/webhooks`, {
       url: on.receiver.url,
       eventTypes: ["probe.me"],
@@ -154,7 +154,7 @@ inChromium("the console at first sight", (on) => {
     await on.stage.api("DELETE", `/workspaces/${slug}/webhooks/${made.id}`)
   })
 
-  it("§11 signing in leads to the page that was asked for", async () => {
+  it("§11 signing in leads to the requested page", async () => {
     const { token } = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
       name: "T",
       scopes: ["read"]
@@ -170,7 +170,7 @@ inChromium("the console at first sight", (on) => {
     await page.waitForURL("**/deliveries?status=failed")
   })
 
-  it("§11 somebody signed in elsewhere is told that this workspace is another", async () => {
+  it("§11 tells somebody who is signed in elsewhere that this is another workspace", async () => {
     const page = await visit("/overview")
     await page.goto(`${on.stage.url}/console/w/other/overview`)
     await page.getByText("You are signed in to First, not to other").waitFor()
@@ -178,7 +178,7 @@ inChromium("the console at first sight", (on) => {
     await page.waitForURL(`**/w/${slug}/overview`)
   })
 
-  it("§11 names the key that this machine has", async () => {
+  it("§11 names this machine's modifier key", async () => {
     const page = await visit("/overview")
     const apple = await page.evaluate(() => /Mac|iP/.test(navigator.platform))
     await page
@@ -187,7 +187,7 @@ inChromium("the console at first sight", (on) => {
       .waitFor()
   })
 
-  it("§11 a long event type hides no column, and a filter that cannot be says why", async () => {
+  it("§11 a long event type hides no column, and an impossible filter says why", async () => {
     const page = await visit("/deliveries")
     const table = page.getByRole("table", { name: "Deliveries" })
     expect(
@@ -204,7 +204,7 @@ inChromium("the console at first sight", (on) => {
     await page.waitForURL(`**/endpoints/${disabledId}`)
   })
 
-  it("§11 shows commands whole on the page that is there for copying them", async () => {
+  it("§11 shows complete commands on the page for copying them", async () => {
     const page = await visit("/connect")
     await page.getByRole("heading", { name: "Command line" }).waitFor()
     const hidden = await page
@@ -213,7 +213,7 @@ inChromium("the console at first sight", (on) => {
     expect(hidden).toBe(0)
   })
 
-  it("§11 a page that is opened while the server is away is shown when it is back", async () => {
+  it("§11 a page opened while the server is unreachable appears when it is back", async () => {
     const page = await visit("/overview")
     await on.stage.stop("serve")
     await page.getByRole("link", { name: "Audit log" }).click()

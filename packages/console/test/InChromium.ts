@@ -1,7 +1,7 @@
 /**
- * Tests of the console as people use it: Chromium, the real server, PostgreSQL, a receiver on this machine, and a worker
- * where a test starts one. Without a Chromium they are skipped and say so; in CI they fail. After each test, nothing may have
- * happened that must never happen (`Browser.ts`).
+ * Tests of the console as people use it: Chromium, the real server, PostgreSQL, a local receiver, and a worker where a test
+ * starts one. Without a Chromium they are skipped with a message; in CI they fail. After each test nothing may have happened
+ * that must never happen (`Browser.ts`).
  */
 import type {} from "@posthorn/testkit/GlobalSetup"
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
@@ -9,11 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject } from "vitest
 import { openedBrowsers, type Watched } from "./Browser.ts"
 import { build, chromiumPath, type Stage, startReceiver, startStage } from "./Stage.ts"
 
-/** Its members are there as soon as the first `beforeAll` has run. */
+/** Its members are set once the first `beforeAll` has run. */
 export interface InChromium {
   readonly stage: Stage
   readonly receiver: Awaited<ReturnType<typeof startReceiver>>
-  /** A browser with nothing in it, closed after the test. */
+  /** A new browser, closed after the test. */
   readonly open: (options?: BrowserContextOptions) => Promise<Watched>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The stage of the console's tests: the command itself as `serve` and `work` on a database of its own, a receiver whose
- * answer can be changed, and Debian's Chromium. Nothing is replaced by something easier.
+ * The environment of the console's tests: the command as `serve` and `work` on a database of its own, a receiver whose
+ * answer can be changed, and Debian's Chromium. All parts are real.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -24,7 +24,7 @@ const main = join(root, "build", "posthorn.mjs")
 
 export const OPERATOR_TOKEN = "operator-token-of-the-console-tests"
 
-/** Command and console, built when they are not as the sources are. */
+/** Builds command and console when they are older than their sources. */
 export const build = async () => {
   const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
   const { buildConsole } = (await import(join(root, "scripts", "console.mjs"))) as {
@@ -51,7 +51,7 @@ const ended = (child: ChildProcess) =>
     ? Promise.resolve()
     : new Promise<void>((resolve) => child.once("exit", () => resolve()))
 
-/** Answers every webhook with `status`, and remembers what came. */
+/** Answers every webhook with `status`, and stores what it receives. */
 export const startReceiver = async () => {
   const seen: Array<{ headers: IncomingMessage["headers"]; body: string }> = []
   const answer = { status: 200, body: "<h1>ok</h1><script>document.title = 'taken over'</script>" }
@@ -149,6 +149,6 @@ export type Stage = Awaited<ReturnType<typeof startStage>>
 
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome-stable"]
 
-/** Where a Chromium is; undefined when there is none. */
+/** The path of a Chromium; undefined when there is none. */
 export const chromiumPath = (): string | undefined =>
   [process.env.CHROMIUM_PATH ?? "", ...BROWSERS].find((path) => path !== "" && existsSync(path))

@@ -1,6 +1,6 @@
 /**
- * Runs the verifiers that the console offers, in their own languages, against requests that are really signed. TypeScript is also
- * compiled, strictly. Without a Go toolchain (Debian's golang-go) Go's are skipped, and the run says so.
+ * Runs the verifiers that the console offers, in their own languages, on really signed requests. TypeScript is also
+ * compiled, strictly. Without a Go toolchain (Debian's golang-go) the Go tests are skipped with a message.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -24,7 +24,10 @@ const hmac = (more: Partial<HmacSignature>): HmacSignature => ({
   ...more
 })
 
-/** Between them: both encodings, all hashes, time and id signed and not, and every sign that a language could read otherwise. */
+/**
+ * Together these cover both encodings, all hashes, signed and unsigned time and id, and all characters that a language might
+ * misread.
+ */
 const recipes: ReadonlyArray<SignatureRecipe> = [
   { scheme: "standard_v1" },
   hmac({}),
@@ -216,7 +219,7 @@ describe("the verifiers", () => {
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it("§2.9 compile in TypeScript, accept what is signed, and refuse one changed byte", async () => {
+  it("§2.9 compile in TypeScript, accept a genuine request, and refuse one changed byte", async () => {
     write("TypeScript", (name) => `${name}.ts`)
     mkdirSync(join(folder, "node_modules"))
     const dependency = join(root, "packages/console/node_modules/standardwebhooks")
@@ -247,14 +250,14 @@ describe("the verifiers", () => {
     judge(answers)
   }, 60_000)
 
-  it("§2.9 accept what is signed in Python, and refuse one changed byte", () => {
+  it("§2.9 accept a genuine request in Python, and refuse one changed byte", () => {
     write("Python", (name) => `python/${name}.py`)
     const input = JSON.stringify(requests)
     judge(JSON.parse(execFileSync("python3", ["-c", PYTHON, join(folder, "python")], { input }).toString()))
   }, 60_000)
 
   it.skipIf(!hasGo)(
-    "§2.9 accept what is signed in Go, and refuse one changed byte",
+    "§2.9 accept a genuine request in Go, and refuse one changed byte",
     () => {
       write("Go", (name) => `go/${name}/verify.go`)
       writeFileSync(join(folder, "go/go.mod"), "module posthorn\n\ngo 1.19\n")

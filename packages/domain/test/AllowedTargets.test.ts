@@ -45,7 +45,7 @@ describe("§2.8 allowing 127.0.0.1/32:8443", () => {
     expect(judge(url, allowed)).toBe(verdict)
   })
 
-  it("and by default nothing of it", () => {
+  it("and none of it by default", () => {
     expect(judge("https://127.0.0.1:8443/", nothingAllowed)).toBe("<private_address>")
     expect(judge("http://127.0.0.1:8443/", { entries: [], allowHttp: true })).toBe("<not_https>")
   })
@@ -78,7 +78,7 @@ describe("§2.8 what an entry allows", () => {
     expect(judge("http://127.0.0.1/", allowed)).toBe("<not_https>")
   })
 
-  it("lets http: through only for a target in the list, and never other schemes or credentials", () => {
+  it("accepts http: only for a listed target, and never other schemes or credentials", () => {
     const allowed = targets("127.0.0.0/8,localhost", true)
 
     expect(judge("http://127.0.0.1:3000/hook#x", allowed)).toBe("http://127.0.0.1:3000/hook")
@@ -96,7 +96,7 @@ describe("§2.8 what an entry allows", () => {
     expect(judge("http://10.0.0.1/", loopbackTargets)).toBe("<not_https>")
   })
 
-  it("answers at connect time for addresses as a lookup returns them, and for hosts as URL.hostname writes them", () => {
+  it("answers at connect time for addresses as a look-up returns them, and for hosts as URL.hostname writes them", () => {
     const allowed = targets("10.0.0.0/24:443, [fd00::]/64, receiver.internal")
 
     expect(allowsAddress(allowed, "10.0.0.9", 443)).toBe(true)
@@ -114,7 +114,7 @@ describe("§2.8 what an entry allows", () => {
 })
 
 describe("§10 DELIVERY_ALLOWED_TARGETS", () => {
-  it("reads lists with spaces and empty places, and keeps what was written", () => {
+  it("reads lists with spaces and empty entries, and keeps the original text", () => {
     expect(targets("")).toEqual(nothingAllowed)
     expect(targets(" , ")).toEqual(nothingAllowed)
     expect(targets(" 10.0.0.1 ,, LOCALHOST:3000, ", true)).toEqual({
@@ -155,7 +155,7 @@ describe("§10 DELIVERY_ALLOWED_TARGETS", () => {
     expect(problem(entry)).toContain(`"${entry}"`)
   })
 
-  it("allows the last port, and shows a network of the same kind", () => {
+  it("allows the last port, and formats a network in the same way", () => {
     expect(targets("localhost:65535").entries[0]?.port).toBe(65_535)
     expect(problem("10.0.0.0/33")).toContain("such as 10.1.2.0/24")
     expect(problem("[::]/129")).toContain("such as [fd00::]/64")
@@ -168,7 +168,7 @@ describe("§10 DELIVERY_ALLOWED_TARGETS", () => {
     expect(line).toMatch(/^[\x20-\x7e]{1,700}$/)
   })
 
-  it("shows 80 characters of an entry, and of a longer one the first 77", () => {
+  it("shows 80 characters of an entry, and the first 77 of a longer one", () => {
     const long = `${"0123456789".repeat(8)}!`
 
     expect(problem(`!${long.slice(0, 79)}`)).toContain(`"!${long.slice(0, 79)}"`)
@@ -208,7 +208,7 @@ describe("§10 in production", () => {
     expect(productionProblems(targets(list))).toHaveLength(wide || loopback ? 1 : 0)
   })
 
-  it("says which entry stops the start, and why", () => {
+  it("says which entry prevents the start, and why", () => {
     expect(productionProblems(targets("10.0.0.0/8, receiver.internal, localhost:3000"))).toEqual([
       '"10.0.0.0/8" is wider than /24 or /64: allow only the receivers, such as 10.1.2.0/24.',
       '"localhost:3000" allows loopback, which production does not: remove it.'

@@ -7,7 +7,7 @@ const defaults = { retryDelayMs: 30_000, requestTimeoutMs: 10_000 }
 const decode = Schema.decodeUnknownEither(DeliveryPolicy)
 
 describe("DeliveryPolicy", () => {
-  it("§3.5 is the source document's where nothing is set", () => {
+  it("§3.5 equals the source document's where nothing is set", () => {
     assert.deepStrictEqual(resolve(null, null, defaults), {
       retries: { kind: "standard" },
       jitter: 0,
@@ -20,7 +20,7 @@ describe("DeliveryPolicy", () => {
     })
   })
 
-  it("§3.5 takes what an endpoint leaves out from its workspace, and nothing else", () => {
+  it("§3.5 takes members that an endpoint leaves out from its workspace, and nothing else", () => {
     const workspace: DeliveryPolicy = {
       retries: { kind: "patient" },
       jitter: 0.2
@@ -67,7 +67,7 @@ describe("DeliveryPolicy", () => {
     assert.strictEqual(givesUpAfter({ retries: { kind: "waits", seconds: [1, 2, 3] } }), 6)
   })
 
-  it("§3.5 takes every member within its bounds, and none beyond", () => {
+  it("§3.5 accepts every member within its bounds, and none beyond", () => {
     const most = 2_592_000
     const taken: ReadonlyArray<unknown> = [
       {},
@@ -120,7 +120,7 @@ describe("DeliveryPolicy", () => {
   })
 
   it.prop(
-    "§3.5 resolves whatever may be set, with every member",
+    "§3.5 resolves any policies to one with every member",
     [Arbitrary.make(DeliveryPolicy), Arbitrary.make(DeliveryPolicy)],
     ([endpoint, workspace]) => {
       const policy = resolve(endpoint, workspace, defaults)

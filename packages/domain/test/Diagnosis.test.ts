@@ -1,4 +1,6 @@
-/** What the evidence of an endpoint means. Attempts are written `3*ok 2*500`: three that were delivered, then two answered 500. */
+/**
+ * What an endpoint's evidence means. Attempts are written `3*ok 2*500`: three that were delivered, then two answered 500.
+ */
 import { describe, expect, it } from "vitest"
 import { diagnose, everyStep } from "../src/diagnosis/Diagnosis.ts"
 import type { Evidence, SeenAttempt, SeenChange } from "../src/diagnosis/DiagnosisEvidence.ts"
@@ -8,7 +10,7 @@ import type { FailureReason } from "../src/Verdict.ts"
 const START = Date.parse("2026-11-20T12:00:00.000Z")
 const at = (minutes: number) => new Date(START + minutes * 60_000).toISOString()
 
-/** `ok`, `7000ms` for one that took so long, a status, or a failure reason. */
+/** `ok`, `7000ms` for a delivered attempt of that duration, a status, or a failure reason. */
 const attemptOf = (seen: string, index: number): SeenAttempt => {
   const ms = /^(\d+)ms$/.exec(seen)?.[1]
   const isOk = seen === "ok" || ms !== undefined
@@ -59,7 +61,7 @@ interface More extends Partial<Omit<Evidence, "endpoint">> {
   readonly failed?: Partial<SeenAttempt>
 }
 
-/** Attempts oldest first, one a minute, and what else is on record. */
+/** Attempts oldest first, one a minute, and other evidence. */
 const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...rest }: More = {}): Evidence => {
   const attempts = attemptsOf(seen)
   return {
@@ -95,7 +97,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
 }
 
 const first = (evidence: Evidence): Finding => diagnose(evidence).findings[0]!
-/** Null for a person's step. */
+/** Null for a step that a person takes. */
 const operations = ({ nextSteps }: Finding) => nextSteps.map(({ operation }) => operation)
 const people = ({ nextSteps }: Finding) =>
   nextSteps.filter(({ operation }) => operation === null).map(({ why }) => why)
@@ -106,7 +108,7 @@ const lost: More = {
 }
 const refusal = "The URL points at a private or reserved address."
 
-/** Health, then what is said of the first finding, but its texts: `failing: tls_failed high, 12 in a row since 10, of 21 20 19`. */
+/** Health, then the first finding without its texts: `failing: tls_failed high, 12 in a row since 10, of 21 20 19`. */
 const told = ({ findings, health }: ReturnType<typeof diagnose>) => {
   const { changedBefore, confidence, deliveryIds, httpStatus, inARow, since } = findings[0]!
   const minute = since === null ? "never" : (Date.parse(since) - START) / 60_000
@@ -120,8 +122,9 @@ const told = ({ findings, health }: ReturnType<typeof diagnose>) => {
 }
 
 /**
- * What happened, the attempts, and what is told; each attempt is of the delivery of its minute. Indented: what the summary, its reason
- * or a step for a person says; after `!` what the summary does not say, after `+` or `-` an operation that is offered or not.
+ * What happened, the attempts, and the finding; each attempt belongs to the delivery of its minute. Indented: text that the
+ * summary, its reason or a person's step must contain. `!`: text that the summary must not contain. `+` and `-`: an
+ * operation that is offered, or not.
  */
 const TABLE = `
 an expired certificate, which worked until a moment | 10*ok 12*tls_failed | failing: tls_failed high, 12 in a row since 10, of 21 20 19
@@ -213,7 +216,7 @@ dns_failed in a row | 3*ok 4*dns_failed | failing: name_unresolved medium, 4 in 
 invalid_response in a row | 3*ok 4*invalid_response | failing: not_http medium, 4 in a row since 3, of 6 5 4
 `
 
-/** What else is on record of some of them. */
+/** Other evidence of some of them. */
 const more: Readonly<Record<string, More>> = {
   "all failures of one delivery: less sure": { failed: { deliveryId: "whd_one" } },
   "404 long after a change: it is not blamed": { changes: [moved(2.5)] },
@@ -267,7 +270,7 @@ const cases = TABLE.trim()
     return { title, seen, expected, texts }
   })
 
-describe("diagnosing an endpoint from its record", () => {
+describe("diagnosing an endpoint from its evidence", () => {
   it.each(cases)("§4.6 $title", ({ expected, seen, texts, title }) => {
     const diagnosis = diagnose(record(seen, more[title]))
     const finding = diagnosis.findings[0]!
@@ -281,11 +284,11 @@ describe("diagnosing an endpoint from its record", () => {
       else expect(said).toContain(text)
   })
 
-  it("§4.6 the table covers what else is on record", () => {
+  it("§4.6 the table covers all other evidence", () => {
     expect(Object.keys(more).filter((name) => !cases.some(({ title }) => title === name))).toEqual([])
   })
 
-  it("§4.6 a new secret is offered for an endpoint that is yet to be named", () => {
+  it("§4.6 a new secret is offered for an endpoint that must still be named", () => {
     for (const evidence of [
       record("6*ok 4*403", { changes: [rotated(5.5 - 24 * 60)] }),
       record("6*ok", { endpoint: { secretReadable: false } })
@@ -296,7 +299,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(first(record("12*ok")).nextSteps).toEqual([])
   })
 
-  it("§3.5 says that the receiver asked for a longer wait, unless the policy gives it, or it was given", () => {
+  it("§3.5 reports that the receiver asked for a longer wait, unless the policy honors it or it was kept", () => {
     // One delivery, tried every minute.
     const failed = (retryAfter: string | null) => ({ deliveryId: "whd_0" as const, retryAfter })
     const codes = (retryAfter: string | null, honorsRetryAfter = false) =>
@@ -317,7 +320,7 @@ describe("diagnosing an endpoint from its record", () => {
     ])
   })
 
-  it("§3.4 says that the lane probes, and when next, as long as something waits", () => {
+  it("§3.4 reports that the lane probes, and when next, as long as something waits", () => {
     const told = (consecutiveFailures: number, more: More = {}) =>
       first(
         record("6*ok 6*503", {
@@ -429,12 +432,12 @@ describe("diagnosing an endpoint from its record", () => {
     expect(findings[3]!.summary).toBe(
       "7 events matched while it was disabled, and no delivery was made for them."
     )
-    // One call for both: two over the same time would send twice what both are about.
+    // One call for both: two calls over the same period would send twice what both cover.
     expect(findings[3]!.nextSteps).toEqual([])
     expect(findings[3]!.because).toContain("The replay of what stopped sends these too.")
   })
 
-  it("§4.6 hands out one call for all that was lost, from the first of it on", () => {
+  it("§4.6 offers one call for all that was lost, from the first loss on", () => {
     const replaysOf = (stopped: object, missedEvents: object) => {
       const evidence = record("", {
         stopped: { ...noneStopped, ...stopped },
@@ -518,7 +521,7 @@ describe("diagnosing an endpoint from its record", () => {
     ])
   })
 
-  it("§4.6 never matched: says what is published, and which was meant", () => {
+  it("§4.6 never matched: lists the published types, and the one that was probably meant", () => {
     const misspelt = record("", {
       endpoint: { eventTypes: ["invoice.payed"] },
       published: ["api_token.created", "invoice.paid", "invoice.sent"]
@@ -564,7 +567,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(new Set(everyStep.map(({ operation }) => operation)).size).toBe(everyStep.length)
   })
 
-  it("§4.6 a step that leaves nothing to fill in only looks, or sends a test", () => {
+  it("§4.6 a step without arguments to fill in only reads, or sends a test", () => {
     const kinds =
       "301 400 401 404 429 500 request_timeout connection_failed dns_failed tls_failed invalid_response invalid_url"
     const disabled = { enabled: false, disabledReason: "consecutive_failures", disabledAt: at(7) } as const

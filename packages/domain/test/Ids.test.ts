@@ -3,7 +3,7 @@ import { type DeliveryId, type EndpointId, newId } from "../src/Ids.ts"
 
 const replay = (deliveryId: DeliveryId, endpointId: EndpointId) => [deliveryId, endpointId]
 
-it("§2.7 an id of one noun cannot stand where another noun's is wanted, and given text can", () => {
+it("§2.7 an id of one noun does not compile where another noun's is expected, and plain text does", () => {
   const delivery = newId("delivery")
   const endpoint = newId("endpoint")
   // @ts-expect-error: the two are swapped.

@@ -26,7 +26,7 @@ const written = (address: ReadonlyArray<number>) =>
       )
 
 describe("§2.8 (4) reading an address", () => {
-  it("agrees with Node on what is one, and with the URL parser on its value", () => {
+  it("agrees with Node on which texts are addresses, and with the URL parser on their value", () => {
     const near = fc.stringMatching(/^[0-9a-f:.]{0,20}$/)
     const text = fc.oneof(fc.ipV4(), fc.ipV6(), near, fc.string())
     fc.assert(
@@ -104,7 +104,7 @@ describe("§2.8 (4) addresses that a name resolves to", () => {
     expect(isRefusedAddress(ip)).toBe(true)
   })
 
-  it("nothing outside of 2000::/3 is", () => {
+  it("allows nothing outside of 2000::/3", () => {
     const outside = bytes(16).filter(([first]) => first! >> 5 !== 1)
 
     fc.assert(fc.property(outside, (address) => isRefusedAddress(written(address))))
@@ -112,7 +112,7 @@ describe("§2.8 (4) addresses that a name resolves to", () => {
 })
 
 describe("networks", () => {
-  it("contain an address exactly when their first bits are its first bits", () => {
+  it("contain an address exactly when their first bits are equal", () => {
     const bits = (address: ReadonlyArray<number>) =>
       address.map((byte) => byte.toString(2).padStart(8, "0")).join("")
     const pair = fc

@@ -18,12 +18,12 @@ const parse = (text: string, raw: Paths): unknown =>
   Either.getOrThrowWith(parseJson(text, raw), ({ message }) => message)
 const problem = (text: string, raw: Paths): JsonProblem =>
   Either.getOrThrow(Either.flip(parseJson(text, raw)))
-/** The raw slice that stands at `payload`. */
+/** The raw text at `payload`. */
 const payloadOf = (text: string): unknown =>
   (parse(text, [["payload"]]) as { readonly payload: unknown }).payload
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
 
-/** Spellings that parsing and writing again would change. */
+/** Spellings that parsing and writing would change. */
 const scalars = [
   ..."1.0 1e3 1E+3 -0 -0.0 9007199254740993 123456789012345678901234567890 0.1 1e400 true null".split(" "),
   '""',
@@ -38,7 +38,7 @@ const scalars = [
   '"]"'
 ]
 
-/** Random valid JSON text, every token apart by random white space. */
+/** Random valid JSON text, with random white space between all tokens. */
 const jsonText = (() => {
   const space = fc.stringMatching(/^[ \t\n\r]{0,3}$/)
   const leaf = fc.oneof(
@@ -83,7 +83,7 @@ describe("§2.7 parseJson cuts out the text of a value", () => {
     }
   })
 
-  it("keeps the text of any value, and leaves everything else as JSON.parse gives it", () => {
+  it("keeps the text of any value, and gives everything else as JSON.parse does", () => {
     fc.assert(
       fc.property(jsonText, jsonText, (value, beside) => {
         const text = ` {"a":${beside}, "events":[{"payload": ${value} },${beside}],"payload":\n${value} , "z" : ${beside}} `
@@ -105,7 +105,7 @@ describe("§2.7 parseJson cuts out the text of a value", () => {
     )
   })
 
-  it("finds members and elements on the way, and passes over what is not there", () => {
+  it("finds members and elements on the path, and skips missing ones", () => {
     const raw = [["payload"], ["events", "*", "payload"], ["params", "arguments", "payload"], ["x", "*"]]
     const text =
       '{"events":[{"payload":1.0},{},[],{"payload":[]}],"params":{"arguments":{"payload":-0},"payload":1.0},"x":[1e3,{}]}'
@@ -128,7 +128,7 @@ describe("§2.7 parseJson cuts out the text of a value", () => {
     expect(parse(" [1.0] ", [[]])).toEqual(new JsonText("[1.0]"))
   })
 
-  it("of a member named twice takes the last, as JSON.parse does, however the name is written", () => {
+  it("takes the last of repeated members, as JSON.parse does, however the name is written", () => {
     expect(payloadOf('{"payload":1.0,"pay\\u006coad":2.0}')).toEqual(new JsonText("2.0"))
     expect(payloadOf('{"pay\\u006coad":{"payload":1},"payload":3.0}')).toEqual(new JsonText("3.0"))
     expect(parse('{"a":{"payload":1.0},"a":{"b":1}}', [["a", "payload"]])).toEqual({ a: { b: 1 } })
@@ -138,7 +138,7 @@ describe("§2.7 parseJson cuts out the text of a value", () => {
     })
   })
 
-  it("does not take a member named __proto__ for anything else", () => {
+  it("treats a member named __proto__ like any other", () => {
     const parsed = parse('{"__proto__":{"payload":1.0}}', [["__proto__", "payload"], ["__proto__"]])
 
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype)
@@ -149,7 +149,7 @@ describe("§2.7 parseJson cuts out the text of a value", () => {
 })
 
 describe("§2.7 depth", () => {
-  it("allows 100 levels inside a payload, wherever it stands, and not 101", () => {
+  it("allows 100 levels inside a payload, wherever it is, and not 101", () => {
     for (const deepest of [nested(100), `${'{"a":'.repeat(100)}1${"}".repeat(100)}`, `[${nested(99)},1]`]) {
       expect(payloadOf(`{"payload":${deepest}}`)).toEqual(new JsonText(deepest))
       expect(problem(`{"payload":[${deepest}]}`, [["payload"]])).toEqual({
@@ -197,7 +197,7 @@ describe("§2.7 depth", () => {
   })
 
   it.each([".5", "e5", "5", "x", '"', "{}", "]", "-1"])(
-    "does not take a raw value followed by %s for a whole one",
+    "does not accept a raw value followed by %s",
     (tail) => {
       for (const value of ['"a"', "{}", "[1]", "0"]) {
         const text = `{"payload":${value}${tail}}`
@@ -210,7 +210,7 @@ describe("§2.7 depth", () => {
     }
   )
 
-  it("leaves raw values unparsed for who gets them, and says where the rest is wrong", () => {
+  it("leaves raw values unparsed for the caller, and says where the rest is wrong", () => {
     const parsed = parseJson('{"a":{"b":}, "c":1}', [["a"]], { rawUnparsed: true })
 
     expect(Either.getOrThrow(parsed)).toEqual({ a: new JsonText('{"b":}'), c: 1 })
@@ -245,14 +245,14 @@ describe("§2.7 what is not JSON", () => {
     expect(problem(text, [["payload"]])).toMatchObject({ reason: "syntax", path: "" })
   })
 
-  it("is told without repeating any of it, with the place when the engine gives one", () => {
+  it("is reported without repeating any of it, with the position when the engine gives one", () => {
     expect(problem('{"secret" 1}', []).message).toBe("This is not valid JSON: look at character 11.")
     for (const text of ["sesame", '{"sesame":sesame}', '"sesame', '{"a":"sesame"} at position 7']) {
       expect(problem(text, []).message).toMatch(/^This is not valid JSON(: look at character \d+)?\.$/)
     }
   })
 
-  it("and any text is either parsed as by JSON.parse or a syntax problem", () => {
+  it("any text is either parsed as by JSON.parse or a syntax problem", () => {
     const raw = [["payload"], ["a", "*", "payload"], ["*"]]
     const near = fc.stringMatching(/^[[\]{},:"\\ a1]{0,30}$/)
     const broken = fc.tuple(jsonText, fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, put]) => {
@@ -299,14 +299,14 @@ describe("§2.7 stringify", () => {
     )
   })
 
-  it("equals JSON.stringify when there is nothing to write verbatim", () => {
+  it("equals JSON.stringify when there is no verbatim text", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => stringify(value) === JSON.stringify(value)))
     expect(stringify({ a: undefined, b: new Date(0), c: () => 1 })).toBe('{"b":"1970-01-01T00:00:00.000Z"}')
     expect(stringify(undefined)).toBe("null")
     expect(stringify(new JsonText("1.0"))).toBe("1.0")
   })
 
-  it("writes the same text twice, in places of any kind, in order", () => {
+  it("writes the same text twice, at positions of any kind, in order", () => {
     const text = new JsonText("-0")
 
     expect(stringify({ b: [text, text, "-0"], a: { toJSON: () => [text] }, "1": new JsonText('"$&"') })).toBe(
@@ -314,7 +314,7 @@ describe("§2.7 stringify", () => {
     )
   })
 
-  it("may be called again from a toJSON, and works on after a toJSON that throws", () => {
+  it("may be called again from a toJSON, and works after a toJSON that throws", () => {
     const inner = { toJSON: () => stringify([new JsonText("1.0")]) }
     const broken = {
       toJSON: () => {
@@ -327,7 +327,7 @@ describe("§2.7 stringify", () => {
     expect(JSON.stringify(new JsonText("2.0"))).toBe("2")
   })
 
-  it("never lets its marker out: elsewhere JSON.stringify gives the value", () => {
+  it("never reveals its marker: elsewhere JSON.stringify gives the value", () => {
     expect(JSON.stringify({ payload: new JsonText('{"a":1.0}') })).toBe('{"payload":{"a":1}}')
     expect(() => stringify({ toJSON: () => JSON.stringify(new JsonText("1")) })).toThrow("call stringify")
   })
@@ -350,7 +350,7 @@ describe("§4.4 compact", () => {
     )
   })
 
-  it("makes differently spaced texts the same", () => {
+  it("makes texts that differ only in white space equal", () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),

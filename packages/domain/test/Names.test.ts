@@ -8,14 +8,14 @@ const isType = Schema.is(EventType)
 const isPattern = Schema.is(EventTypePattern)
 
 describe("Names", () => {
-  it("§2.7 takes dotted words for an event type", () => {
+  it("§2.7 accepts dotted words as an event type", () => {
     for (const type of ["a", "invoice.paid", "A_1.b2.c", "x".repeat(128)]) assert.isTrue(isType(type), type)
     for (const type of ["", ".", "a.", ".a", "a..b", "a b", "a-b", "ä", "a.*", "*", "x".repeat(129)]) {
       assert.isFalse(isType(type), type)
     }
   })
 
-  it("§4.3 takes a type, a prefix.* or * for a pattern", () => {
+  it("§4.3 accepts a type, a prefix.* or * as a pattern", () => {
     for (const pattern of ["*", "a", "a.*", "a.b.*"]) assert.isTrue(isPattern(pattern), pattern)
     for (const pattern of ["", "**", ".*", "a*", "a.*.b", "*.a", "a.**"])
       assert.isFalse(isPattern(pattern), pattern)
@@ -26,12 +26,12 @@ describe("Names", () => {
     assert.deepStrictEqual([...patternsOf("a")].sort(), ["*", "a"])
   })
 
-  it("§4.3 keeps the prefixes of Posthorn's own events", () => {
+  it("§4.3 reserves the prefixes of Posthorn's own events", () => {
     for (const type of ["webhook.x", "member.added", "api_token.created"]) assert.isTrue(isReserved(type))
     for (const type of ["webhook", "webhooks.x", "members.added"]) assert.isFalse(isReserved(type))
   })
 
-  it("§2.7 makes ids that carry their prefix and sort by creation", () => {
+  it("§2.7 makes ids that have their prefix and sort by creation", () => {
     const ids = Array.from({ length: 10_000 }, () => newId("delivery"))
 
     assert.deepStrictEqual([...ids].sort(), ids)

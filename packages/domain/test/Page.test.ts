@@ -2,13 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { byId, byOrdinal, byTime, clampLimit, cursorAt, pageOf, positionIn } from "@posthorn/domain/Page"
 import { FastCheck as fc, Option } from "effect"
 
-/** A cursor that nobody was given. */
+/** A cursor that no page contained. */
 const forged = (position: object) => btoa(JSON.stringify(position))
 
 const at = "2026-11-21T13:00:00.123Z"
 
 describe("Page", () => {
-  it("§8 takes 50 for a limit that is no integer, and clamps the rest into [1, 200]", () => {
+  it("§8 uses 50 for a limit that is no integer, and clamps others to 1 to 200", () => {
     const cases = {
       50: [undefined, "", "abc", "1.5", "1e2", "NaN", "Infinity", "0x10", "50"],
       1: ["0", "-7", "1", "-99999999999999999999999"],
@@ -42,7 +42,7 @@ describe("Page", () => {
       assert.deepStrictEqual(positionIn(byId, cursor), Option.some(Option.some(odd)))
   })
 
-  it("§8 leaves what does not decode for an empty page", () => {
+  it("§8 gives an empty page for a cursor that does not decode", () => {
     const bad = [
       "",
       "%",

@@ -1,4 +1,4 @@
-/** The permissions, bundles and roles of spec §5.1 and §11, written out: whatever changes one of them shows here. */
+/** The permissions, bundles and roles of spec §5.1 and §11, written out, so that every change of them shows here. */
 import { assert, describe, it } from "@effect/vitest"
 import { firstMissing, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
 
@@ -27,7 +27,7 @@ describe("permissions", () => {
     assert.deepStrictEqual([...permissions], all)
   })
 
-  it("§5 §5.1 each is a scope of its own, and nothing else is one", () => {
+  it("§5 §5.1 each is a scope, and nothing else is", () => {
     for (const permission of permissions) {
       const expected = permission === "webhook:list" ? ["webhook:list", "webhook:read"] : [permission]
       assert.deepStrictEqual(sorted(permissionsOf([permission])), expected)
@@ -35,7 +35,7 @@ describe("permissions", () => {
     assert.deepStrictEqual(sorted(permissionsOf(["operator", "any", "*", "", "webhook"])), [])
   })
 
-  it("§5.1 bundles and roles stand for these", () => {
+  it("§5.1 bundles and roles contain these permissions", () => {
     const developer = [
       ...look,
       ...all.filter((permission) => permission.startsWith("webhook:")),
@@ -48,7 +48,7 @@ describe("permissions", () => {
     assert.deepStrictEqual(sorted(permissionsOfRole("admin")), sorted(all))
   })
 
-  it("§5.1 the first that is missing is told, in this order", () => {
+  it("§5.1 the first missing one is reported, in this order", () => {
     const held = permissionsOf(["read"])
     assert.strictEqual(firstMissing(permissionsOf(["admin"]), held), "webhook:list")
     assert.strictEqual(firstMissing(permissionsOf(["console:link", "token:list"]), held), "token:list")

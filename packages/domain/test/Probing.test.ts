@@ -17,7 +17,7 @@ describe("Probing", () => {
     ])
   })
 
-  it("§3.4 spreads 20 failures in a row over 8 retry delays at least, with ten in flight", () => {
+  it("§3.4 spreads 20 failures in a row over at least 8 retry delays, with ten in flight", () => {
     assert.strictEqual(leastUnitsTo(FAILURE_LIMIT, 10), 8)
     assert.strictEqual(leastUnitsTo(FAILURE_LIMIT, 1), 1 / 8 + 1 / 4 + 1 / 2 + 14)
   })

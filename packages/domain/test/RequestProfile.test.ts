@@ -7,7 +7,7 @@ import { Either, ParseResult, Redacted, Schema } from "effect"
 
 const decode = Schema.decodeUnknownEither(SentRequestProfile, { errors: "all" })
 
-/** Where and what is wrong. */
+/** The position and the fault. */
 const flawsOf = (sent: unknown) =>
   Either.match(decode(sent), {
     onRight: () => [],
@@ -31,7 +31,7 @@ const headers = (...names: ReadonlyArray<string>) => ({
 })
 
 describe("RequestProfile", () => {
-  it("§2.9 takes everything that may be said of a request, and redacts secrets", () => {
+  it("§2.9 accepts every part of a profile, and redacts secrets", () => {
     const sent = {
       headers: [
         { name: "X-Region", value: "eu 1" },
@@ -52,7 +52,7 @@ describe("RequestProfile", () => {
     assert.deepStrictEqual(flawsOf({ authentication: { kind: "bearer", secret: true } }), [])
   })
 
-  it("§2.9 refuses headers that are Posthorn's own or HTTP's, misspelt, there twice, or too many", () => {
+  it("§2.9 refuses headers that are Posthorn's own or HTTP's, misspelt, repeated, or too many", () => {
     const refused = [
       ..."host connection keep-alive transfer-encoding te trailer upgrade expect x-trace-id accept-encoding".split(
         " "
@@ -141,7 +141,7 @@ describe("RequestProfile", () => {
     )
   })
 
-  it("§2.9 signs as Standard Webhooks v1 where nothing is said", () => {
+  it("§2.9 signs as Standard Webhooks v1 by default", () => {
     assert.deepStrictEqual(signaturesOf({}), [{ scheme: "standard_v1" }])
   })
 })
@@ -156,7 +156,7 @@ describe("RequestBody", () => {
     slug: "acme"
   }
 
-  it("§2.9 has four shapes, in each of which the payload's text is as published", () => {
+  it("§2.9 has four shapes, each with the payload's text as published", () => {
     const shapes = ["envelope", "payload", "standard", "cloudevents"] as const
     const bodies = shapes.map((shape) => shapedBody(shape, content))
 

@@ -18,12 +18,12 @@ describe("Retry-After", () => {
       assert.strictEqual(retryAfterMs(header, NOW), ms, header)
   })
 
-  it("§3.5 follows no receiver beyond 24 hours", () => {
+  it("§3.5 limits what a receiver asks for to 24 hours", () => {
     for (const header of ["86401", "9".repeat(400), "Tue, 06 Nov 2094 08:49:37 GMT"])
       assert.strictEqual(retryAfterMs(header, NOW), RETRY_AFTER_MOST_MS, header)
   })
 
-  it("§3.5 asks for nothing by anything else", () => {
+  it("§3.5 ignores any other value", () => {
     for (const header of [
       "",
       "soon",

@@ -25,12 +25,12 @@ describe("a signing secret that is taken over", () => {
     expect(signingKeyOf(text)).toBeUndefined()
   })
 
-  it("§2.1 is another text, whose bytes are the key", () => {
+  it("§2.1 may be another text, whose bytes are the key", () => {
     for (const text of ["a".repeat(16), "~".repeat(256), "WHSEC_0123456789", "sk_live_0123456789!"])
       expect(Buffer.from(signingKeyOf(text)!).toString()).toBe(text)
   })
 
-  it("§2.1 as text it is the whole text, also behind whsec_", () => {
+  it("§2.1 as text is the whole text, even when it begins with whsec_", () => {
     for (const text of [whsec(32), "whsec_secret_of_the_sender"])
       expect(Buffer.from(signingKeyOf(text, "text")!).toString()).toBe(text)
     expect(signingKeyOf("whsec_short", "text")).toBeUndefined()

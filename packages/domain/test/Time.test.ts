@@ -17,13 +17,13 @@ describe("Time", () => {
     for (const [text, time] of Object.entries(cases)) assert.strictEqual(readTime(text), time, text)
   })
 
-  it("§4.3 takes what lies between two milliseconds for the later one", () => {
+  it("§4.3 rounds a time between two milliseconds up", () => {
     assert.strictEqual(readTime("2026-11-21T13:00:00.1230Z"), "2026-11-21T13:00:00.123Z")
     assert.strictEqual(readTime("2026-11-21T13:00:00.123000001Z"), "2026-11-21T13:00:00.124Z")
     assert.strictEqual(readTime("2026-12-31T23:59:59.999999Z"), "2027-01-01T00:00:00.000Z")
   })
 
-  it("§4.3 refuses what is no moment", () => {
+  it("§4.3 refuses what is no time", () => {
     const bad = `; now; 2026-11-21; 2026-11-21T13:00:00; 2026-11-21 13:00:00Z; 2026-11-21T13:00Z;
       2026-11-21T13:00:00.Z; 2026-02-29T00:00:00Z; 2026-13-01T00:00:00Z; 2026-11-21T25:00:00Z;
       2026-11-21T13:60:00Z; 2026-11-21T13:00:00+99:00; 0000-01-01T00:00:00Z;

@@ -120,7 +120,7 @@ describe("Verdict", () => {
     }
   })
 
-  it("§3.1 takes a status outside 200 to 599 for an invalid response", () => {
+  it("§3.1 treats a status outside 200 to 599 as an invalid response", () => {
     for (const status of [0, 101, 199, 600, 999]) {
       assert.strictEqual(byDefault(1, answered(status)).failureReason, "invalid_response")
     }
@@ -140,7 +140,7 @@ describe("Verdict", () => {
   })
 
   it.prop(
-    "§3.5 waits to the millisecond what the source document says where nothing is set, whatever the receiver asks for",
+    "§3.5 without a policy waits exactly as the source document says, whatever the receiver asks for",
     [fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3_600_000 }), fc.string()],
     ([ordinal, retryDelayMs, retryAfter]) => {
       const policy = inForce(null, null, { ...defaults, retryDelayMs })
@@ -168,7 +168,7 @@ describe("Verdict", () => {
     assert.isTrue(under({ retries: { kind: "none" } })(1, answered(500)).exhausted)
   })
 
-  it("§3.5 draws each wait between itself and (1 + jitter) times itself: evenly, and the same for the same attempt", () => {
+  it("§3.5 draws each wait evenly between itself and (1 + jitter) times itself, the same for the same attempt", () => {
     const jittered = under({ retries: { kind: "waits", seconds: [100, 100] }, jitter: 0.5 })
     const waits = Array.from({ length: 2_000 }, (_, n) => jittered(1, answered(500), `whd_${n}`).waitMs!)
 

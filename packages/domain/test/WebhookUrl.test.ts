@@ -26,11 +26,11 @@ const judge = (url: string): string =>
 
 const accepts = (url: string) => Either.isRight(validateWebhookUrl(url, nothingAllowed))
 
-/** Fit for a title: escaped, and cut. */
+/** Fit for a title: escaped, and shortened. */
 const shown = (url: string) => JSON.stringify(url).slice(0, 100)
 
 describe("§2.8 the corpus", () => {
-  it("is all there", () => {
+  it("is complete", () => {
     expect(corpus).toHaveLength(336)
     expect(corpus.filter(({ valid }) => valid === null)).toHaveLength(29)
   })
@@ -43,7 +43,7 @@ describe("§2.8 the corpus", () => {
     }
   )
 
-  it("§2.1 what passes is stored in a form that passes again unchanged, without a fragment", () => {
+  it("§2.1 an accepted URL is stored in a form that is accepted again unchanged, without a fragment", () => {
     const stored = corpus.map(({ url }) => judge(url)).filter((one) => !one.startsWith("<"))
 
     expect(stored.length).toBeGreaterThan(60)
@@ -76,7 +76,7 @@ describe("§2.8 the corpus", () => {
   })
 })
 
-describe("§2.8 what the corpus leaves open", () => {
+describe("§2.8 cases beyond the corpus", () => {
   it.each([
     ["https://0x08080808/", "<address_spelling>"],
     ["https://8.8.2056/", "<address_spelling>"],
@@ -122,7 +122,7 @@ describe("§2.8 what the corpus leaves open", () => {
 
 describe("§2.8 clause by clause", () => {
   it.each(["\u3002", "\uff0e", "\uff61"])(
-    "takes a host written with the full stop %j as the host it maps to",
+    "treats a host written with the full stop %j like the host it maps to",
     (dot) => {
       expect(judge(`https://hooks${dot}example${dot}com/a`)).toBe("https://hooks.example.com/a")
       expect(judge(`https://hooks${dot}internal/`)).toBe("<internal_name>")
@@ -137,7 +137,7 @@ describe("§2.8 clause by clause", () => {
     expect(judge("https://example.com#")).toBe("https://example.com/")
   })
 
-  it("(2) takes an @ before the host as credentials, also an empty one, and no other @", () => {
+  it("(2) treats an @ before the host as credentials, even empty ones, and no other @", () => {
     for (const authority of ["@", ":@", "u@", ":p@", "u:p@", "@@", "%40@"]) {
       expect(judge(`https://${authority}example.com/`)).toBe("<credentials>")
     }
@@ -146,7 +146,7 @@ describe("§2.8 clause by clause", () => {
     expect(judge("https://example.com/@b?@c#@d")).toBe("https://example.com/@b?@c")
   })
 
-  it("(5) judges whole labels at the end of the name", () => {
+  it("(5) compares whole labels at the end of the name", () => {
     const internal = words(`localdomain local internal lan home home.arpa corp intranet svc`)
     for (const suffix of internal) {
       expect(judge(`https://a.${suffix}/`)).toBe("<internal_name>")
@@ -180,7 +180,7 @@ const dotted = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift
 const fullwidth = (text: string) =>
   text.replace(/[0-9]/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))
 
-/** Every way to write an IPv4 address that a parser somewhere takes. */
+/** Every spelling of an IPv4 address that some parser accepts. */
 const spellings = (value: number): ReadonlyArray<string> => {
   const [a, b, c, d] = dotted(value) as [number, number, number, number]
   const plain = `${a}.${b}.${c}.${d}`
@@ -274,7 +274,7 @@ describe("no text throws", () => {
     fc.tuple(fc.ipV6(), fc.string()).map(([ip, path]) => `https://[${ip}]/${path}`)
   )
 
-  it("and what passes is https, plain ASCII, bounded, and passes again unchanged", () => {
+  it("an accepted URL is https, plain ASCII, bounded, and accepted again unchanged", () => {
     fc.assert(
       fc.property(anyUrl, (raw) => {
         const verdict = judge(raw)

@@ -38,7 +38,7 @@ describe("data", () => {
       (dataDir: string) => fs.rmSync(join(dataDir, "postgres.json"))
     ],
     [
-      "a postmaster.pid names a process that is no server of this folder",
+      "a postmaster.pid names a process that is not this folder's server",
       (dataDir: string) =>
         fs.writeFileSync(
           join(clusterIn(dataDir), "postmaster.pid"),
@@ -55,7 +55,7 @@ describe("data", () => {
   )
 
   it.scopedLive(
-    "is durable, on 127.0.0.1 only, without a socket, behind a password that the owner reads",
+    "is durable, on 127.0.0.1 only, without a socket, behind a password that only the owner can read",
     () =>
       Effect.gen(function* () {
         const dataDir = yield* folder
@@ -80,7 +80,7 @@ describe("data", () => {
       })
   )
 
-  it.scopedLive("listens on the port it had last, and on another one when that is taken", () =>
+  it.scopedLive("listens on its previous port, and on another one when that is taken", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const file = join(dataDir, "postgres.json")
@@ -101,7 +101,7 @@ describe("data", () => {
   )
 })
 
-/** One reason, and one line. */
+/** One reason, on one line. */
 const expectRefusal = (
   { message, reason }: { readonly message: string; readonly reason: string },
   expected: string,
@@ -113,7 +113,7 @@ const expectRefusal = (
 }
 
 describe("refusals, each in one line", () => {
-  it.scopedLive("a port that was insisted on is taken", () =>
+  it.scopedLive("a required port is taken", () =>
     Effect.gen(function* () {
       const { port } = yield* listening
       expectRefusal(yield* refusal({ dataDir: yield* folder, port }), "PortTaken", `Port ${port} is taken`)
@@ -139,7 +139,7 @@ describe("refusals, each in one line", () => {
     })
   )
 
-  it.scopedLive("another live Posthorn uses the data folder, and goes on undisturbed", () =>
+  it.scopedLive("another running Posthorn uses the data folder, and is not disturbed", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const { url } = yield* EmbeddedPostgres.start({ dataDir })

@@ -17,7 +17,7 @@ import {
 } from "./EmbeddedPostgresKit.ts"
 
 describe("the end", () => {
-  it.scopedLive("tells when the server dies while it is needed", () =>
+  it.scopedLive("reports that the server died while it is needed", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const running = yield* EmbeddedPostgres.start({ dataDir })
@@ -29,13 +29,13 @@ describe("the end", () => {
     })
   )
 
-  it.scopedLive("Ctrl-C ends server and Posthorn without a word, and the data stays", () =>
+  it.scopedLive("Ctrl-C ends server and Posthorn silently, and the data stays", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const { child, said, url } = yield* anotherProcess(dataDir)
       yield* remember(url)
 
-      // As a terminal does it: to every process of the group.
+      // Like a terminal: to every process of the group.
       process.kill(-(child.pid ?? Number.NaN), "SIGINT")
       yield* ended(child)
 
@@ -54,14 +54,14 @@ describe("the end", () => {
         yield* remember(url)
 
         child.kill("SIGKILL")
-        // The next start need not wait for a server that is on its way out.
+        // The next start need not wait for a server that is stopping.
         if (isWaitedFor) yield* until(() => liveServer(clusterIn(dataDir)) === undefined)
 
         expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
       })
   )
 
-  it.scopedLive("a throwaway cluster is gone with its server", () =>
+  it.scopedLive("a throwaway cluster is removed with its server", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
 

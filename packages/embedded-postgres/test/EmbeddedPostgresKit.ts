@@ -1,4 +1,4 @@
-/** What the tests of the embedded PostgreSQL share: folders, questions to a server, another Posthorn to stop or kill. */
+/** Helpers for tests of the embedded PostgreSQL: folders, queries, and another Posthorn to stop or kill. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
@@ -14,7 +14,7 @@ import * as EmbeddedPostgres from "../src/EmbeddedPostgres.ts"
 
 export const isRoot = process.getuid?.() === 0
 
-/** A folder as a clone would have it, and its removal. */
+/** A folder as in a clone, removed afterwards. */
 export const folder = Effect.acquireRelease(
   Effect.sync(() => join(fs.mkdtempSync(join(tmpdir(), "posthorn-embedded-")), ".data")),
   (dataDir) => Effect.sync(() => fs.rmSync(join(dataDir, ".."), { recursive: true, force: true }))
@@ -46,7 +46,7 @@ export const until = (condition: () => boolean) =>
     Effect.timeout("30 seconds")
   )
 
-/** Starts in a scope of its own, so that the server is down again when `use` has ended. */
+/** Starts in a scope of its own, so that the server is stopped when `use` has ended. */
 export const withServer = <A, E>(
   options: EmbeddedPostgres.Options,
   use: (server: EmbeddedPostgres.Running) => Effect.Effect<A, E>

@@ -7,7 +7,7 @@ import { locate, prepareBinaries } from "../src/internal/PostgresBinaries.ts"
 import { folder, isRoot, recall, remember, withServer } from "./EmbeddedPostgresKit.ts"
 
 describe("the programs", () => {
-  /** The platform's package as npm leaves it when install scripts do not run: without the libraries' short names. */
+  /** The platform's package as npm leaves it without install scripts: the libraries' short names are missing. */
   const unlinkedPackage = Effect.gen(function* () {
     const native = yield* locate(`${process.platform}-${process.arch}`)
     const home = join(yield* folder, "..")
@@ -29,7 +29,7 @@ describe("the programs", () => {
     return { home, native: copy }
   })
 
-  it.scopedLive("run though the package's install script did not", () =>
+  it.scopedLive("run although the package's install script did not", () =>
     Effect.gen(function* () {
       const { home, native } = yield* unlinkedPackage
       fs.chmodSync(home, 0o755)
@@ -41,7 +41,7 @@ describe("the programs", () => {
     })
   )
 
-  it.scopedLive("run from a copy when root's package lies where nobody else may go", (context) =>
+  it.scopedLive("run from a copy when root's package is in a folder that nobody else may enter", (context) =>
     Effect.gen(function* () {
       if (!isRoot) return context.skip()
       const { home, native } = yield* unlinkedPackage
@@ -54,7 +54,7 @@ describe("the programs", () => {
     })
   )
 
-  it.scopedLive("serve root's data where nobody else may go", (context) =>
+  it.scopedLive("serve root's data in a folder that nobody else may enter", (context) =>
     Effect.gen(function* () {
       if (!isRoot) return context.skip()
       const dataDir = yield* folder

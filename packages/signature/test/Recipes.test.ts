@@ -61,7 +61,7 @@ it("§4.1 signs and verifies v1a as another implementation does, beside v1", () 
   }
 })
 
-it("§4.1 makes key pairs, takes a seed alone, and refuses what is no key without repeating it", () => {
+it("§4.1 makes key pairs, accepts a seed, and refuses invalid keys without repeating them", () => {
   const { privateKey, publicKey } = generateKeyPair()
   const [, x] = /^whpk_(.*)=$/.exec(publicKey)!
   const seed = Buffer.from(privateKey.slice("whsk_".length), "base64").subarray(0, 32)
@@ -91,7 +91,7 @@ it("§4.1 makes key pairs, takes a seed alone, and refuses what is no key withou
   }
 })
 
-it("§2.9 writes hmac headers as another implementation does, whatever braces a body has", () => {
+it("§2.9 writes hmac headers as another implementation does, whatever braces a body contains", () => {
   for (const { key, recipe, value, ...signed } of vectors.hmac) {
     expect(signWithRecipe(recipe, signed, Buffer.from(key))).toBe(value)
   }

@@ -121,7 +121,7 @@ describe("§4.1 every rejected vector", () => {
 })
 
 describe("§4.1 verify", () => {
-  it("tries every entry against every secret, and skips versions it does not know", () => {
+  it("tries every entry with every secret, and skips unknown versions", () => {
     const [entry] = minimal.signatures
     const wrong = `v1,${"A".repeat(43)}=`
     const headers = { ...good.headers, "webhook-signature": `v1a,AAAA v2,x ${wrong} ${entry}` }
@@ -140,7 +140,7 @@ describe("§4.1 verify", () => {
     expect(reasonOf({ ...good, now: Number.NaN })).toBe("timestamp_too_old")
   })
 
-  it("judges by the receiver's own clock when no time is given", () => {
+  it("uses the receiver's own clock when no time is given", () => {
     const timestamp = Math.floor(Date.now() / 1000)
     const signature = sign({ id: "whd_1", timestamp, body: "{}", secrets: [secret] })
     const headers = {
@@ -164,7 +164,7 @@ describe("§4.1 verify", () => {
     }
   })
 
-  it("refuses a header that is missing, empty or came twice", () => {
+  it("refuses a header that is missing, empty or repeated", () => {
     for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"] as const) {
       const twice = { ...good.headers, [name]: [good.headers[name], good.headers[name]] }
       const bothCases = { ...good.headers, [name.toUpperCase()]: good.headers[name] }
@@ -206,14 +206,14 @@ describe("§4.1 verify", () => {
     expect(reasonOf({ body: "{}", headers, now: 1767225600, secrets: secret })).toBe("malformed_header")
   })
 
-  it("tells a receiver that is set up wrongly from a request that is", () => {
+  it("distinguishes a misconfigured receiver from a forged request", () => {
     expect(() => verify({ ...good, secrets: [] })).toThrow(TypeError)
     expect(() => verify({ ...good, secrets: "not a secret" })).toThrow(InvalidSecret)
   })
 })
 
 describe("§4.1 sign", () => {
-  it("takes decoded keys, text or bytes, for the worker's hot path", () => {
+  it("accepts decoded keys, text or bytes, for the worker's hot path", () => {
     const keys = [secret, other].map(decodeSecret)
     const header = sign({ id: "whd_1", timestamp: 1, body: "ë", secrets: [secret, other] })
 
@@ -222,7 +222,7 @@ describe("§4.1 sign", () => {
     expect(header.split(" ")).toHaveLength(2)
   })
 
-  it("refuses what no receiver could verify, and signs for the first second of all", () => {
+  it("refuses what no receiver could verify, and signs for the first second of 1970", () => {
     const fine = { id: "whd_1", timestamp: 1, body: "", secrets: [secret] }
 
     expect(sign({ ...fine, timestamp: 0 })).toBe(signWithKeys("whd_1", 0, "", [decodeSecret(secret)]))
@@ -233,7 +233,7 @@ describe("§4.1 sign", () => {
 })
 
 describe("§2.1 secrets", () => {
-  it("are 32 random bytes, each another", () => {
+  it("are 32 random bytes, each time different", () => {
     const secrets = Array.from({ length: 1000 }, generateSecret)
 
     expect(new Set(secrets).size).toBe(1000)

@@ -1,4 +1,4 @@
-/** What the sources of these rooms never do; a reason stands beside each exception. */
+/** What the sources of these packages must not do; each exception has a reason. */
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { expect, it } from "vitest"
@@ -21,7 +21,7 @@ it("§12 the time is read from Effect's Clock, so that a test can set it", () =>
   expect(holding(/\bperformance\.now\(|\bDate\.now\(|\bnew Date\(\)/, allowed)).toEqual([])
 })
 
-it("§12 nothing is done behind the back of Effect's runtime", () => {
+it("§12 nothing runs outside of Effect's runtime", () => {
   const allowed = {
     "persistence/src/client/DatabaseClock.ts": "a lane asks for the time where no effect runs",
     "telemetry/src/Elapsed.ts": "the ownership of shards is reckoned where no effect runs",

@@ -1,4 +1,4 @@
-/** Meters as Prometheus reads them, trouble as a person reads it, and traces under ids that are known before. */
+/** Meters as Prometheus reads them, recurring failures as people read them, and traces with ids known in advance. */
 import { Effect, Logger, Option, TestClock, TestContext, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
 import { collecting } from "../src/Collectors.ts"
@@ -11,7 +11,7 @@ const linesOf = async (name: string) =>
   (await Effect.runPromise(freshText)).split("\n").filter((line) => line.includes(name))
 
 describe("meters", () => {
-  it("§10 are shown with their help and type, labels escaped, one family together", async () => {
+  it("§10 have their help and type, with labels escaped, each family once", async () => {
     const calls = counter("posthorn_test_calls_total", "Calls.\nWith a \\ in it.", ["how", "what"], [])
     calls.add(2, 'quo"ted', "back\\slash")
     calls.add(1, "new\nline", "x")
@@ -25,7 +25,7 @@ describe("meters", () => {
     ])
   })
 
-  it("§10 show counters from 0 on, with every label that can occur", async () => {
+  it("§10 counters start at 0, with every possible label", async () => {
     counter("posthorn_test_none_yet_total", "None yet.", ["how"], [["a"], ["b"]])
     counter("posthorn_test_nothing_yet_total", "Nothing yet.")
 
@@ -54,7 +54,7 @@ describe("meters", () => {
     ])
   })
 
-  it("§10 look up gauges when they are read", async () => {
+  it("§10 gauges are computed when they are read", async () => {
     const size = gauge("posthorn_test_size", "Size.")
     let now = 7
     const read = Effect.scoped(
@@ -72,7 +72,7 @@ describe("meters", () => {
     expect(await Effect.runPromise(read)).toContain("posthorn_test_size 8")
   })
 
-  it("§10 are made once a second, however many ask", async () => {
+  it("§10 are generated at most once a second, however many ask", async () => {
     const asked = counter("posthorn_test_asked_total", "Asked.")
     const text = await Effect.runPromise(makePrometheusText)
     const read = Effect.zipRight(
@@ -90,7 +90,7 @@ describe("meters", () => {
 })
 
 describe("trouble", () => {
-  it("is told when it begins, once a minute, and when it is over", async () => {
+  it("is logged when it begins, once a minute, and when it is over", async () => {
     const said: Array<string> = []
     const logger = Logger.replace(
       Logger.defaultLogger,
@@ -119,7 +119,7 @@ describe("trouble", () => {
     ])
   })
 
-  it("has its reason in one line, with the causes, each once", () => {
+  it("has its reason on one line, with the causes, each once", () => {
     const cause = new Error("connect ECONNREFUSED")
     expect(
       reasonOf(new Error("Failed to connect", { cause: new Error("Failed to connect", { cause }) }))
@@ -157,7 +157,7 @@ describe("traces", () => {
     context: (run) => run()
   })
 
-  it("§7.1 have the id that was known before, as a root or beneath the caller's span", async () => {
+  it("§7.1 have the id that was chosen before, as a root or beneath the caller's span", async () => {
     const tracer = knowingTraces(inner)
     const known = "4bf92f3577b34da6a3ce929d0e0e4736"
     const beneath = (parent: Tracer.AnySpan) =>
@@ -169,7 +169,7 @@ describe("traces", () => {
     )
   })
 
-  it("§7.1 begin a trace under an id that is known to whoever knows the trace", () => {
+  it("§7.1 begin with a span id derived from the trace id", () => {
     const known = "4bf92f3577b34da6a3ce929d0e0e4736"
     const root = (kind: Tracer.SpanKind) =>
       knowingTraces(inner).span("call", Option.some(inTrace(known)), inTrace(known).context, [], 0n, kind)
@@ -178,7 +178,7 @@ describe("traces", () => {
     expect(root("client").spanId).toBe("s1")
   })
 
-  it("are no more than so many in a second", () => {
+  it("are limited to a number per second", () => {
     const budget = new SpanBudget(3)
     const taken = (at: number) => Array.from({ length: 5 }, () => budget.take(at)).filter(Boolean).length
     expect([taken(1_000), taken(1_999), taken(2_000)]).toEqual([3, 0, 3])

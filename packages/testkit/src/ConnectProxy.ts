@@ -5,15 +5,18 @@
 import { connect, createServer, type Socket } from "node:net"
 import { Effect, Schedule } from "effect"
 
-/** It tunnels; takes the connection and stays silent; answers the CONNECT by these bytes; or closes without an answer. */
+/**
+ * It tunnels; or accepts the connection and stays silent; or answers the CONNECT with these bytes; or closes without an
+ * answer.
+ */
 export type ProxyBehaviour = "tunnel" | "silent" | "close" | { readonly answer: string }
 
 export interface ConnectProxy {
   readonly port: number
-  /** The heads of all requests, as they came. */
+  /** The heads of all requests, as they were received. */
   readonly asked: ReadonlyArray<string>
   behaviour: ProxyBehaviour
-  /** Waits until it has been asked so often. */
+  /** Waits for this number of requests. */
   readonly waitFor: (count: number) => Effect.Effect<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Before the first test file: one PostgreSQL for the whole run. After the last: it is gone. Test files find it through
- * `TestPg.ts`.
+ * Starts one PostgreSQL for the whole run before the first test file, and removes it after the last. Test files find it
+ * through `TestPg.ts`.
  *
  * vitest calls this once for each project that has tests to run, each time with a fresh copy of this module, so the
  * one cluster and the number of its users are kept on `globalThis`.

@@ -1,4 +1,4 @@
-/** SECURITY.md names the tests that attack what it says is defended: they must be there. */
+/** SECURITY.md names the tests that attack each defence; these tests must exist. */
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"

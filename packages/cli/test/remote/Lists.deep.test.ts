@@ -1,4 +1,4 @@
-/** The commands that list, find, change and verify, as real processes against a real Posthorn. */
+/** Commands that list, find, change and verify, as real processes with a real Posthorn. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -66,7 +66,7 @@ describe("lists", () => {
 })
 
 describe("posthorn endpoints", () => {
-  it("§10 changes, tests and deletes one", async () => {
+  it("§10 changes, tests and deletes an endpoint", async () => {
     const target = await receiver(500)
     const endpointId = await makeEndpoint(`${target.url}x`, "cli.changed")
     const updated = await json(
@@ -209,7 +209,7 @@ describe("posthorn find", () => {
 })
 
 describe("posthorn verify", () => {
-  it("§10 asks Posthorn where it has no secret: right, right long ago, and wrong", async () => {
+  it("§10 asks Posthorn when it has no secret: right, right long ago, and wrong", async () => {
     const target = await receiver()
     const endpointId = await makeEndpoint(target.url, "cli.verified")
     await json("send", "cli.verified", '{"total":1.50}')

@@ -1,4 +1,4 @@
-/** The commands that ask a running Posthorn, as real processes against a real one. */
+/** Commands that call a running Posthorn, as real processes with a real server. */
 import { spawn } from "node:child_process"
 import { generateSecret, sign } from "@posthorn/signature"
 import { ended, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
@@ -8,7 +8,7 @@ import { asked, call, json, makeEndpoint, posthorn, receiver, runDev, until } fr
 runDev()
 
 describe("posthorn send", () => {
-  it("§7.1 says in one line what is wrong with how it was asked", async () => {
+  it("§7.1 says in one line what is wrong with the arguments", async () => {
     const lines = await Promise.all([
       posthorn("send", "a.b", "{"),
       posthorn("send", "a.b"),
@@ -37,7 +37,7 @@ describe("posthorn send", () => {
     expect(lines.at(-1)?.err).toContain("cannot be reached at http://127.0.0.1:9")
   })
 
-  it("§7.1 asks about no other path than its own, whatever the id", async () => {
+  it("§7.1 calls no other path than its own, whatever the id", async () => {
     const about = async (id: string) => {
       const answers = await Promise.all([
         posthorn("recover", id, "--since", "1h", "--dry-run"),
@@ -55,7 +55,7 @@ describe("posthorn send", () => {
 })
 
 describe("looking", () => {
-  it("§10 lists deliveries, attempts and traces as REST answers them, options anywhere", async () => {
+  it("§10 prints deliveries, attempts and traces as REST returns them, with options in any position", async () => {
     const target = await receiver(400)
     const endpointId = await makeEndpoint(target.url, "cli.looked")
     const { deliveryIds, id } = await json("send", "cli.looked", "1")
@@ -77,7 +77,7 @@ describe("looking", () => {
     expect(diagnosed.out).toMatch(new RegExp(`^${endpointId} is failing\\.`))
   })
 
-  it("§10 watches: a line for each new delivery", async () => {
+  it("§10 watches: one line for each new delivery", async () => {
     const target = await receiver()
     const endpointId = await makeEndpoint(target.url, "cli.watched")
     const watching = startCommand(["deliveries", "--watch", "--json", "--endpoint", endpointId], asked())
@@ -148,7 +148,7 @@ describe("posthorn recover", () => {
 })
 
 describe("posthorn listen", () => {
-  it("§3.4 copies what an endpoint is sent, headers and body to the letter, once each", async () => {
+  it("§3.4 copies what an endpoint receives, headers and body to the letter, once each", async () => {
     const [target, copy] = [await receiver(), await receiver(500)]
     const endpointId = await makeEndpoint(target.url, "cli.copied")
     await json("send", "cli.copied", "0")
@@ -159,7 +159,7 @@ describe("posthorn listen", () => {
     const listening = startCommand(["listen", copy.url, "--endpoint", endpointId], asked())
     const said = saying(listening)
     await said(/Copying/)
-    // What was sent before it looked for the first time is not copied; it looks at once, and then each half second.
+    // What was sent before its first poll is not copied; it polls at once, and then each half second.
     await new Promise((resolve) => setTimeout(resolve, 3_000))
 
     await json("send", "cli.copied", '{"n":  1.0}')
@@ -186,7 +186,7 @@ describe("posthorn verify", () => {
   }
   const said = (input: string) => runCommand(["verify", "--secret", secret], {}, input)
 
-  it("§4.1 tells a genuine request, a changed body, an old one and a missing header apart", async () => {
+  it("§4.1 distinguishes a genuine request, a changed body, an old one and a missing header", async () => {
     const now = Math.floor(Date.now() / 1000)
     const [genuine, changed, old, oldAndChanged, missing] = await Promise.all([
       said(request(now, '{"a":\n1}\r\n')),

@@ -1,4 +1,4 @@
-/** The commands that ask a running Posthorn, as real processes against a real one. More of them: Remote.deep.test.ts. */
+/** Commands that call a running Posthorn, as real processes with a real server. Remote.deep.test.ts has more. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { verify } from "@posthorn/signature"
@@ -23,7 +23,7 @@ describe("posthorn send", () => {
       expect((await call("GET", `/events/${id}`)).text).toContain(`"payload":${payload}`)
   })
 
-  it("§7.1 tells a refusal in the answer's own words, and nothing else", async () => {
+  it("§7.1 prints a refusal in the answer's own words, and nothing else", async () => {
     const { body } = await call("POST", "/events", { eventType: "webhook.mine", payload: 1 })
 
     const refused = await posthorn("send", "webhook.mine", "1", "--json")
@@ -60,7 +60,7 @@ describe("posthorn listen", () => {
 })
 
 describe("posthorn listen that was killed", () => {
-  it("§10 leaves an endpoint that the next one removes once its time is over", async () => {
+  it("§10 leaves an endpoint that a later one removes after its expiry", async () => {
     const target = await receiver()
     const killed = startCommand(["listen", target.url], asked())
     await saying(killed)(/verify with: whsec_/)
@@ -128,7 +128,7 @@ describe("posthorn workspace ensure", () => {
     expect([known.code, known.out]).toEqual([1, ""])
   })
 
-  it("§5.1 succeeds for two at once, which get one workspace and one token", async () => {
+  it("§5.1 makes one workspace and one token when two run at once", async () => {
     const [one, other] = await Promise.all([
       answer("twice", "--token", "ci"),
       answer("twice", "--token", "ci")
@@ -140,7 +140,7 @@ describe("posthorn workspace ensure", () => {
     expect([one, other].some(({ token }) => /^phk_/.test(token.token ?? ""))).toBe(true)
   })
 
-  it("§5.1 ends with 2 for a slug or scopes that are none, and prints nothing", async () => {
+  it("§5.1 ends with 2 for an invalid slug or scope, and prints nothing", async () => {
     for (const words of [["No Slug"], ["shop", "--token", "x", "--scopes", "everything"], []]) {
       const { code, err, out } = await ensure(...words)
       expect([code, out]).toEqual([2, ""])

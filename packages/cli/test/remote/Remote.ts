@@ -1,4 +1,4 @@
-/** What the tests of the commands need that ask a running Posthorn: one, as a real process, and receivers. */
+/** A running Posthorn as a real process, and receivers, for the tests of commands that call it. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { tmpdir } from "node:os"
@@ -48,7 +48,7 @@ interface Got {
   readonly body: string
 }
 
-/** A receiver that answers with the status it has just now. */
+/** A receiver that answers with the status set at the moment. */
 export const receiver = async (status = 200) => {
   const got: Array<Got> = []
   const state = { status }
@@ -64,7 +64,7 @@ export const receiver = async (status = 200) => {
 export const makeEndpoint = async (address: string, eventTypes: string) =>
   (await posthorn("endpoints", "create", address, "--event-types", eventTypes)).out.trim()
 
-/** A `dev` that runs while this file does. */
+/** A `dev` that runs as long as this test file. */
 export const runDev = () => {
   let dev: ReturnType<typeof startCommand>
 

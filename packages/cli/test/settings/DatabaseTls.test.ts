@@ -1,4 +1,4 @@
-/** PostgreSQL over TLS: the certificate is verified, by authority and by name, and what is wrong is said in one line. */
+/** PostgreSQL over TLS: the certificate is verified, by authority and by name, and faults are reported in one line. */
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import pg from "pg"
 class TlsCluster extends Context.Tag("TlsCluster")<
   TlsCluster,
   {
-    /** What the server shows from now on; null switches TLS off. */
+    /** The certificate that the server shows from now on; null switches TLS off. */
     readonly show: (name: Certificate | null) => Effect.Effect<void>
     /** `posthorn migrate` against it. */
     readonly migrate: (
@@ -65,7 +65,7 @@ const live = Layer.scoped(
         for (const [name, value] of Object.entries(settings))
           yield* sql(`alter system set ${name} = '${value}'`)
         yield* sql("select pg_reload_conf()")
-        // Read by each connection when it begins, once the postmaster has seen the signal.
+        // Each new connection reads them, once the postmaster has handled the signal.
         yield* Effect.promise(async () => {
           for (;;) {
             const other = new pg.Client(url)
@@ -103,7 +103,7 @@ const UNKNOWN =
   "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem. Check DATABASE_URL."
 
 layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL with TLS", (it) => {
-  it.effect("§10 connects when the authority is named, and not when nobody vouches for the server", () =>
+  it.effect("§10 connects when the authority is named, and refuses a server with an unknown authority", () =>
     Effect.gen(function* () {
       const { ca, migrate, show } = yield* TlsCluster
       yield* show("valid")
@@ -118,7 +118,7 @@ layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL
     })
   )
 
-  it.effect("§10 refuses a certificate of another name, of another authority, and an old one", () =>
+  it.effect("§10 refuses a certificate of another name, of another authority, and an expired one", () =>
     Effect.gen(function* () {
       const { ca, migrate, show } = yield* TlsCluster
       const answerTo = (name: Certificate) =>
@@ -132,7 +132,7 @@ layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL
     })
   )
 
-  it.effect("§10 says so when the server does not speak TLS", () =>
+  it.effect("§10 reports a server that does not speak TLS", () =>
     Effect.gen(function* () {
       const { migrate, show } = yield* TlsCluster
       yield* show(null)
@@ -143,7 +143,7 @@ layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL
     })
   )
 
-  it.effect("§10 refuses to switch the check off, and a file that is not there", () =>
+  it.effect("§10 refuses to switch the check off, and a missing file", () =>
     Effect.gen(function* () {
       const { migrate } = yield* TlsCluster
 

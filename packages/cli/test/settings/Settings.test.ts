@@ -48,7 +48,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("§10 lists everything that is wrong, a line each, with an example and no secret", () =>
+  it.effect("§10 lists every fault, a line each, with an example and no secret", () =>
     Effect.gen(function* () {
       const lines = yield* linesOf({
         PORT: "http",
@@ -93,7 +93,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("§10 repeats no password of a URL, whatever variable it was written into", () =>
+  it.effect("§10 repeats no password of a URL, whatever variable contains it", () =>
     Effect.gen(function* () {
       const url = "https://me:hunter/2@hooks.example.com/?x"
       const names = [
@@ -111,12 +111,12 @@ describe("Settings", () => {
     })
   )
 
-  it("prints what others wrote without what could rewrite the screen or its meaning", () => {
+  it("prints other people's text without characters that could rewrite the screen", () => {
     const written = "\u001b]0;title\u0007a\u001b[2Jb\u202egnp.exe\u2066\u009b31m\rc\u2028\td\ne\u200f"
     assert.strictEqual(harmless(written), "]0;titlea[2Jbgnp.exe31mc\td\ne")
   })
 
-  it.effect("§10 takes several hosts of one database, and refuses to be content with a standby", () =>
+  it.effect("§10 accepts several hosts of one database, and refuses target_session_attrs for a standby", () =>
     Effect.gen(function* () {
       const of = (url: string) => Effect.map(read({ DATABASE_URL: url }), ({ databaseUrl }) => databaseUrl)
       const several = yield* of("postgresql://u:p@db1:5432,db2:5433/x?sslmode=require&application_name=a")
@@ -138,7 +138,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("§8 keeps history for 30 days and waits 30 s before a retry, or what is set within bounds", () =>
+  it.effect("§8 keeps history for 30 days and retries after 30 s, or other values within bounds", () =>
     Effect.gen(function* () {
       const days = (environment: Readonly<Record<string, string>>) =>
         Effect.map(read(environment), ({ history }) => Duration.toDays(history))

@@ -5,7 +5,7 @@ import { knownVariables } from "../../src/settings/Variables.ts"
 
 const linesFor = (...names: ReadonlyArray<string>) => unknownVariables(names, knownVariables)
 
-describe("variables that nobody reads", () => {
+describe("unknown variables", () => {
   it.each([
     ["OPERATR_TOKEN", "OPERATOR_TOKEN"],
     ["ENCRYPTION_KEYS", "ENCRYPTION_KEY"],
@@ -21,7 +21,7 @@ describe("variables that nobody reads", () => {
     ])
   })
 
-  it("§10 says where the known ones are listed when none is near", () => {
+  it("§10 says where the known ones are listed when none is similar", () => {
     expect(linesFor("DELIVERY_COLOUR")).toEqual([
       "DELIVERY_COLOUR is set, but Posthorn knows no such variable: see docs/settings.md for those it knows"
     ])
@@ -44,7 +44,7 @@ describe("variables that nobody reads", () => {
     expect(linesFor("DATABASE_URL", "DATABASE_URI"), "another program's, beside ours").toEqual([])
   })
 
-  it("§10 knows each of the names that its own commands read", () => {
+  it("§10 knows each variable that its own commands read", () => {
     const source = new URL("../../src/", import.meta.url)
     const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
       name.endsWith(".ts")
@@ -57,7 +57,7 @@ describe("variables that nobody reads", () => {
     expect(linesFor(...read)).toEqual([])
   })
 
-  it("§10 asks about a NODE_ENV that nearly says production", () => {
+  it("§10 warns of a NODE_ENV that is almost production", () => {
     expect(oddNodeEnv("prod")).toEqual([
       'NODE_ENV is "prod", which means nothing to Posthorn: did you mean production?'
     ])
