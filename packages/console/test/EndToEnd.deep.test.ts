@@ -441,7 +441,7 @@ inChromium("the console in Chromium", (on) => {
   it("§2.9 edits a request with a live preview, and never shows a stored secret again", async () => {
     const slug = await makeWorkspace()
     const endpointId = await makeEndpoint(slug)
-    const { page } = await on.open()
+    const { page } = await on.open({ permissions: ["clipboard-read", "clipboard-write"] })
     await enter(page, on.stage, slug)
     const open = (tab: string) =>
       page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}?tab=${tab}`)
@@ -465,20 +465,20 @@ inChromium("the console in Chromium", (on) => {
     await page.getByRole("option", { name: "Bearer token" }).click()
     await page.getByLabel("Token", { exact: true }).fill("a-token-of-ours")
     await page.getByRole("button", { name: "Shape" }).click()
-    await page.getByRole("option", { name: "Payload", exact: true }).click()
+    await page.getByRole("option", { name: "Standard Webhooks" }).click()
     await page.getByRole("button", { name: "Add a signature" }).click()
     await page.getByRole("button", { name: "Stripe-style" }).click()
     expect(await preview.innerText()).toMatch(/stripe-signature: t=\d+,v1=<signature>/)
     expect(await preview.innerText()).toContain("x-api-key: sealed:…")
     expect(await page.getByRole("region", { name: "Body of the sample request" }).innerText()).toMatch(
-      /^\{"id":7/
+      /^\{"type":"invoice.paid","timestamp":"20.*","data":\{"id":7/
     )
     await save()
     await page.getByText("Saved", { exact: true }).waitFor()
     expect(await request()).toMatchObject({
       headers: [{ name: "x-api-key", secret: true }],
       authentication: { kind: "bearer", secret: true },
-      body: "payload",
+      body: "standard",
       signatures: [{ scheme: "standard_v1" }, { scheme: "hmac", header: "stripe-signature" }]
     })
 
@@ -507,6 +507,9 @@ inChromium("the console in Chromium", (on) => {
     await page.getByRole("link", { name: "See what was sent and answered" }).click()
     await page.getByText("stands for a secret that was sent").waitFor()
     expect(await page.content()).toMatch(/authorization: sealed:[0-9a-f]{16}/)
+    await page.getByRole("button", { name: "Copy as cURL" }).click()
+    const command = () => page.evaluate(() => navigator.clipboard.readText())
+    await until(async () => (await command()).endsWith(`--data-raw '${on.receiver.seen.at(-1)!.body}'`))
 
     // No stored secret goes to another address unless it is given for it.
     const elsewhere = on.receiver.url.replace("127.0.0.1", "127.0.0.2")
@@ -514,7 +517,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByLabel("URL", { exact: true }).fill(elsewhere)
     await page.getByLabel("Value of x-api-key").fill("for-the-new-one")
     await page.getByRole("button", { name: "Save", exact: true }).click()
-    await page.getByText("Expected 1 to 2,048 visible ASCII").waitFor()
+    await page.getByText("The origin changes: send this secret again").waitFor()
     await page.getByLabel("Token", { exact: true }).fill("another-token")
     await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByText("Saved", { exact: true }).waitFor()

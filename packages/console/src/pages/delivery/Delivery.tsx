@@ -16,6 +16,7 @@ import { StatusBadge, statusWords } from "../../ui/Status.tsx"
 import { Time } from "../../ui/Time.tsx"
 import { useEndpoints } from "../useEndpoints.ts"
 import { Timeline } from "./Timeline.tsx"
+import { useSentBody } from "./useSentBody.ts"
 
 const REPLAYABLE = ["failed", "failed_permanent", "dead_lettered"]
 const isMoving = ({ status }: DeliveryDetail) => status === "pending" || status === "failed"
@@ -147,6 +148,7 @@ const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: st
     { path: { endpointId: delivery.endpointId } },
     { enabled: may("getWebhookEndpoint"), everyMs: isMoving(delivery) ? 2_000 : false }
   )
+  const body = useSentBody(delivery, payload, endpoint?.request?.body)
   const isHeld = isMoving(delivery) && endpoint?.enabled === false
   const query = useList(
     "listWebhookDeliveryAttempts",
@@ -172,7 +174,7 @@ const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: st
           <Failed error={error} retry={refetch} />
         )
       ) : (
-        <Timeline delivery={delivery} attempts={items} payload={payload} endpoint={endpoint} />
+        <Timeline delivery={delivery} attempts={items} body={body} endpoint={endpoint} />
       )}
     </Card>
   )

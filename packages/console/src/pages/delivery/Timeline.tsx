@@ -34,7 +34,7 @@ const Headers = ({ headers, label }: { headers: Readonly<Record<string, string>>
   />
 )
 
-const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => {
+const Detail = ({ attempt, body }: { attempt: Attempt; body: string }) => {
   const url = (attempt as { url?: string }).url
   const answered = (attempt as { responseHeaders?: Record<string, string> }).responseHeaders ?? {}
   return (
@@ -43,7 +43,7 @@ const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => 
         <div className="flex items-center justify-between gap-2">
           <h3 className="text-xs font-medium text-faint">Request headers</h3>
           {url === undefined ? null : (
-            <CopyButton label="Copy as cURL" text={curlOf(url, attempt.requestHeaders, payload)} />
+            <CopyButton label="Copy as cURL" text={curlOf(url, attempt.requestHeaders, body)} />
           )}
         </div>
         {url === undefined ? null : <p className="font-mono text-xs break-all text-soft">POST {url}</p>}
@@ -76,7 +76,7 @@ const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => 
   )
 }
 
-const Made = ({ attempt, isLast, payload }: { attempt: Attempt; isLast: boolean; payload: string }) => {
+const Made = ({ attempt, body, isLast }: { attempt: Attempt; isLast: boolean; body: string }) => {
   const [isOpen, setOpen] = useState(isLast)
   const { color, icon } = signs[attempt.status]
   return (
@@ -98,7 +98,7 @@ const Made = ({ attempt, isLast, payload }: { attempt: Attempt; isLast: boolean;
             <Icon name="down" size={14} className={isOpen ? "rotate-180" : ""} />
           </span>
         </button>
-        {isOpen ? <Detail attempt={attempt} payload={payload} /> : null}
+        {isOpen ? <Detail attempt={attempt} body={body} /> : null}
       </div>
     </li>
   )
@@ -141,19 +141,19 @@ const ToCome = ({ delivery, endpoint }: { delivery: DeliveryDetail; endpoint: Tr
 
 export const Timeline = ({
   attempts,
+  body,
   delivery,
-  endpoint,
-  payload
+  endpoint
 }: {
   delivery: DeliveryDetail
   /** Undefined when nobody may see it. */
   endpoint: Trying | undefined
   attempts: ReadonlyArray<Attempt>
-  payload: string
+  body: string
 }) => (
   <ol className="relative before:absolute before:inset-y-2 before:start-3 before:w-px before:-translate-x-1/2 before:bg-line">
     {attempts.map((attempt, index) => (
-      <Made key={attempt.id} attempt={attempt} isLast={index === attempts.length - 1} payload={payload} />
+      <Made key={attempt.id} attempt={attempt} isLast={index === attempts.length - 1} body={body} />
     ))}
     <ToCome delivery={delivery} endpoint={endpoint} />
   </ol>
