@@ -13,7 +13,7 @@ import { Time } from "../../ui/Time.tsx"
 import { type Draft, EndpointFields, isComplete } from "./EndpointForm.tsx"
 import { draftOf as requestDraftOf, sentOf } from "./request/draft.ts"
 import { elsewhere, issuesAt } from "./request/issues.ts"
-import { asksAgain, SecretsAgain, withoutSecrets } from "./request/SecretsAgain.tsx"
+import { asksAgain, SecretsAgain } from "./request/SecretsAgain.tsx"
 
 const draftOf = ({ description, eventTypes, url }: EndpointDetail): Draft => ({
   url,
@@ -31,7 +31,7 @@ const changesOf = (before: Draft, draft: Draft) => ({
 
 const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const [draft, setDraft] = useState(() => draftOf(endpoint))
-  const [secrets, setSecrets] = useState(() => withoutSecrets(requestDraftOf(endpoint.request)))
+  const [secrets, setSecrets] = useState(() => requestDraftOf(endpoint.request))
   const update = useAct("updateWebhookEndpoint")
   const asks = asksAgain(endpoint.request, endpoint.url, draft.url.trim())
   const changes = { ...changesOf(draftOf(endpoint), draft), ...(asks && { request: sentOf(secrets) }) }
@@ -43,7 +43,7 @@ const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
         if (isChanged && isComplete(draft))
           update.mutate(
             { path: { endpointId: endpoint.id }, body: changes } as Request<"updateWebhookEndpoint">,
-            { onSuccess: ({ request }) => setSecrets(withoutSecrets(requestDraftOf(request))) }
+            { onSuccess: ({ request }) => setSecrets(requestDraftOf(request)) }
           )
       }}
     >

@@ -11,14 +11,12 @@ const HeaderRow = ({
   at,
   change,
   header,
-  mayChange,
   n,
   remove
 }: {
   header: HeaderDraft
   n: number
   at: At
-  mayChange: boolean
   change: (header: HeaderDraft) => void
   remove: () => void
 }) => {
@@ -60,10 +58,14 @@ const HeaderRow = ({
           <Checkbox
             label="Secret"
             isSelected={isSecret}
-            isDisabled={!mayChange}
             onChange={(on) => change({ ...header, isSecret: on })}
           />
-          {mayChange ? <IconButton icon="cross" label={`Remove ${called}`} onPress={remove} /> : null}
+          <IconButton
+            icon="cross"
+            label={`Remove ${called}`}
+            className="group-disabled:hidden"
+            onPress={remove}
+          />
         </div>
       </fieldset>
     </li>
@@ -73,12 +75,10 @@ const HeaderRow = ({
 export const HeaderFields = ({
   at,
   change,
-  headers,
-  mayChange
+  headers
 }: {
   headers: ReadonlyArray<HeaderDraft>
   at: At
-  mayChange: boolean
   change: (headers: ReadonlyArray<HeaderDraft>) => void
 }) => (
   <fieldset className="grid gap-3">
@@ -95,15 +95,14 @@ export const HeaderFields = ({
             header={header}
             n={n}
             at={at}
-            mayChange={mayChange}
             change={(next) => change(headers.map((each) => (each.key === next.key ? next : each)))}
             remove={() => change(headers.filter(({ key }) => key !== header.key))}
           />
         ))}
       </ol>
     )}
-    {mayChange && headers.length < MOST ? (
-      <div>
+    {headers.length < MOST ? (
+      <div className="group-disabled:hidden">
         <Button small icon="plus" onPress={() => change([...headers, newHeader()])}>
           Add a header
         </Button>

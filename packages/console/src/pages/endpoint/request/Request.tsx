@@ -61,13 +61,8 @@ const Form = ({ endpoint }: { endpoint: EndpointDetail }) => {
           title="Request"
           about="What deliveries and test events to this endpoint look like, from the next attempt on."
         >
-          <fieldset disabled={!mayChange} className="grid gap-6">
-            <HeaderFields
-              headers={draft.headers}
-              at={at}
-              mayChange={mayChange}
-              change={(headers) => set({ headers })}
-            />
+          <fieldset disabled={!mayChange} className="group grid gap-6">
+            <HeaderFields headers={draft.headers} at={at} change={(headers) => set({ headers })} />
             <AuthenticationFields
               authentication={draft.authentication}
               at={at}
@@ -86,7 +81,6 @@ const Form = ({ endpoint }: { endpoint: EndpointDetail }) => {
             <SignatureFields
               signatures={draft.signatures}
               at={at}
-              mayChange={mayChange}
               change={(signatures) => set({ signatures })}
             />
             <Refusal error={elsewhere(update.error)} />

@@ -35,6 +35,7 @@ export const SecretField = ({
           </span>
           <Button
             small
+            className="group-disabled:hidden"
             aria-label={`Replace ${name}`}
             onPress={() => change({ ...secret, isKept: false, value: "" })}
           >
@@ -55,7 +56,7 @@ export const SecretField = ({
         about="Sealed when it is saved, and never shown again."
         {...(lines === undefined ? { type: "password" as const } : { lines })}
       />
-      {secret.stored === null || secret.isKept ? null : (
+      {secret.stored === null ? null : (
         <Button
           look="quiet"
           small

@@ -16,16 +16,14 @@ export const asksAgain = (request: RequestProfile | null, before: string, next: 
   originOf(next) !== originOf(before) &&
   (request.authentication !== undefined || (request.headers ?? []).some((header) => !("value" in header)))
 
-const replaced = (secret: SecretDraft): SecretDraft => ({ ...secret, stored: null, isKept: false })
-
-/** Every secret empty. */
-export const withoutSecrets = (draft: Draft): Draft => ({
-  ...draft,
-  headers: draft.headers.map((header) =>
-    header.isSecret ? { ...header, secret: replaced(header.secret) } : header
-  ),
-  authentication: { ...draft.authentication, secret: replaced(draft.authentication.secret) }
+/** What is left empty stays as it is stored, which the server then refuses by name. */
+const typed = (secret: SecretDraft, { value }: SecretDraft): SecretDraft => ({
+  ...secret,
+  value,
+  isKept: value === ""
 })
+
+const unstored = (secret: SecretDraft): SecretDraft => ({ ...secret, stored: null })
 
 export const SecretsAgain = ({
   at,
@@ -50,12 +48,14 @@ export const SecretsAgain = ({
             key={header.key}
             label={`Value of ${header.name}`}
             name={header.name}
-            secret={header.secret}
+            secret={unstored(header.secret)}
             isKept={false}
             change={(secret) =>
               change({
                 ...draft,
-                headers: headers.map((each) => (each.key === header.key ? { ...header, secret } : each))
+                headers: headers.map((each) =>
+                  each.key === header.key ? { ...header, secret: typed(header.secret, secret) } : each
+                )
               })
             }
             error={at(`headers/${n}/value`)}
@@ -66,9 +66,14 @@ export const SecretsAgain = ({
         <SecretField
           label={authentications[authentication.kind].secret.label}
           name={authentications[authentication.kind].secret.label.toLowerCase()}
-          secret={authentication.secret}
+          secret={unstored(authentication.secret)}
           isKept={false}
-          change={(secret) => change({ ...draft, authentication: { ...authentication, secret } })}
+          change={(secret) =>
+            change({
+              ...draft,
+              authentication: { ...authentication, secret: typed(authentication.secret, secret) }
+            })
+          }
           error={at(`authentication/${authentications[authentication.kind].secret.name}`)}
           lines={authentications[authentication.kind].secret.lines}
         />

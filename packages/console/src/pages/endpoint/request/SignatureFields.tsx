@@ -26,7 +26,7 @@ const HmacFields = ({
   change: (more: Partial<HmacSignature>) => void
 }) => (
   <>
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 group-disabled:hidden">
       {presets.map((preset) => (
         <Button key={preset.label} small onPress={() => change(preset.recipe)}>
           {preset.label}
@@ -83,12 +83,10 @@ const HmacFields = ({
 export const SignatureFields = ({
   at,
   change,
-  mayChange,
   signatures
 }: {
   signatures: ReadonlyArray<RecipeDraft>
   at: At
-  mayChange: boolean
   change: (signatures: ReadonlyArray<RecipeDraft>) => void
 }) => {
   const replace = (next: RecipeDraft) =>
@@ -117,9 +115,10 @@ export const SignatureFields = ({
                   }
                   choices={schemes}
                 />
-                {mayChange && signatures.length > 1 ? (
+                {signatures.length > 1 ? (
                   <IconButton
                     icon="cross"
+                    className="group-disabled:hidden"
                     label={`Remove signature ${n + 1}`}
                     onPress={() => change(signatures.filter(({ key }) => key !== recipe.key))}
                   />
@@ -136,8 +135,8 @@ export const SignatureFields = ({
           </li>
         ))}
       </ol>
-      {mayChange && signatures.length < MOST ? (
-        <div>
+      {signatures.length < MOST ? (
+        <div className="group-disabled:hidden">
           <Button small icon="plus" onPress={() => change([...signatures, newRecipe(presets[0]!.recipe)])}>
             Add a signature
           </Button>
