@@ -6,12 +6,17 @@
  * could read the secrets by having them sent to a server of their own. Source: spec §2.9.
  */
 import { createHmac, randomBytes } from "node:crypto"
+import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { InvalidRequest, type Issue } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { type RequestProfile, type SentRequestProfile, VALUE_MESSAGE } from "@posthorn/domain/RequestProfile"
 import { RequestSecrets } from "@posthorn/domain/RequestSecrets"
+import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { flawOf } from "@posthorn/egress/ClientCertificate"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { Effect, Either, Option, Redacted, Schema } from "effect"
+
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 
 /** A profile, and its secrets sealed; null for none. */
 export interface StoredRequest {
@@ -27,7 +32,7 @@ interface EndpointKey {
 type Secret = Redacted.Redacted
 
 /** The member that holds the secret of each kind of authentication. */
-const SECRET_OF = { basic: "password", bearer: "token" } as const
+const SECRET_OF = { basic: "password", bearer: "token", oauth2: "clientSecret", mtls: "privateKey" } as const
 
 const MOVED = "The origin changes: send this secret again, or leave it out of the request"
 
@@ -47,16 +52,35 @@ const none = (): RequestSecrets => ({
   authentication: null
 })
 
+type SentAuthentication = NonNullable<SentRequestProfile["authentication"]>
+
 /** What was sent of an authentication besides its secret, and the secret. */
-const divided = (sent: NonNullable<SentRequestProfile["authentication"]>) => {
-  const { fingerprint: _, secret: __, ...rest } = sent
-  if (rest.kind === "basic") {
-    const { password, ...shown } = rest
-    return { shown, given: password }
+const divided = (sent: SentAuthentication) => {
+  switch (sent.kind) {
+    case "basic": {
+      const { fingerprint: _, password: given, secret: __, ...shown } = sent
+      return { shown, given }
+    }
+    case "bearer": {
+      const { fingerprint: _, secret: __, token: given, ...shown } = sent
+      return { shown, given }
+    }
+    case "oauth2": {
+      const { clientSecret: given, fingerprint: _, secret: __, ...shown } = sent
+      return { shown, given }
+    }
+    case "mtls": {
+      const { fingerprint: _, privateKey: given, secret: __, ...shown } = sent
+      return { shown, given }
+    }
   }
-  const { token, ...shown } = rest
-  return { shown, given: token }
 }
+
+const PAIR_FLAWS = {
+  certificate: ["certificate", "Expected a certificate as PEM that TLS can use"],
+  privateKey: ["privateKey", "Expected a private key as PEM, without a passphrase"],
+  pair: ["privateKey", "This key does not belong to the certificate, or TLS cannot use it"]
+} as const
 
 /** Every secret that is left out, by its place in the request. */
 const placesOf = ({ authentication, headers = [] }: RequestProfile): ReadonlyArray<string> => [
@@ -67,12 +91,23 @@ const placesOf = ({ authentication, headers = [] }: RequestProfile): ReadonlyArr
 const issuesOf = (places: ReadonlyArray<string>, message: string): ReadonlyArray<Issue> =>
   places.map((place) => ({ path: `/request${place}`, message }))
 
+/** Whether the token endpoint has another origin than before. */
+const isAskedElsewhere = (
+  before: RequestProfile["authentication"],
+  now: { readonly kind: string; readonly tokenUrl?: string }
+): boolean =>
+  before?.kind === "oauth2" &&
+  now.tokenUrl !== undefined &&
+  URL.canParse(now.tokenUrl) &&
+  new URL(before.tokenUrl).origin !== new URL(now.tokenUrl).origin
+
 /** The profile with fingerprints, and its secrets. `kept` has the secrets that may stay. */
 const merged = (
   sent: SentRequestProfile,
   present: RequestProfile | null,
   secrets: RequestSecrets,
-  isMoved: boolean
+  isMoved: boolean,
+  allowed: AllowedTargets
 ): Either.Either<
   { readonly request: RequestProfile; readonly secrets: RequestSecrets },
   ReadonlyArray<Issue>
@@ -98,11 +133,27 @@ const merged = (
     return { name, secret: true as const, fingerprint: fingerprintOf(secrets, secret) }
   }
 
-  const authenticated = (given: NonNullable<typeof authentication>) => {
+  const tokenUrlOf = (url: string) =>
+    Either.getOrElse(validateWebhookUrl(url, allowed), (reason) => {
+      issues.push(...issuesOf(["/authentication/tokenUrl"], `This URL is refused: ${reason}`))
+      return url
+    })
+
+  const checkPair = (certificate: string, privateKey: Secret) => {
+    const flaw = flawOf({ certificate, privateKey })
+    if (flaw === null) return
+    const [member, message] = PAIR_FLAWS[flaw]
+    issues.push(...issuesOf([`/authentication/${member}`], message))
+  }
+
+  const authenticated = (given: SentAuthentication) => {
     const { given: value, shown } = divided(given)
-    const stored = present?.authentication?.kind === shown.kind ? secrets.authentication : null
-    const secret = value ?? (isMoved ? null : stored)
+    if (shown.kind === "oauth2") shown.tokenUrl = tokenUrlOf(shown.tokenUrl)
+    const before = present?.authentication
+    const stored = before?.kind === shown.kind ? secrets.authentication : null
+    const secret = value ?? (isMoved || isAskedElsewhere(before, shown) ? null : stored)
     if (secret === null) missing(`/authentication/${SECRET_OF[shown.kind]}`, stored)
+    else if (shown.kind === "mtls") checkPair(shown.certificate, secret)
     const fingerprint = secret === null ? "" : fingerprintOf(secrets, secret)
     return { secret, shown: { ...shown, secret: true as const, fingerprint } }
   }
@@ -125,6 +176,7 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
   {
     effect: Effect.gen(function* () {
       const box = yield* SecretBox
+      const { allowedTargets } = yield* InstallationPolicy
 
       /** Secrets that cannot be read are as good as none: they have to be sent again. */
       const opened = (row: EndpointKey, sealed: Buffer): RequestSecrets => {
@@ -155,7 +207,7 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
           if (sent === null) return { request: null, requestSecrets: null }
           const secrets = present.requestSecrets === null ? none() : opened(row, present.requestSecrets)
           const { request, secrets: kept } = yield* Either.mapLeft(
-            merged(sent, present.request, secrets, isMoved),
+            merged(sent, present.request, secrets, isMoved, allowedTargets),
             refused
           )
           if (placesOf(request).length === 0) return { request, requestSecrets: null }

@@ -140,14 +140,57 @@ const Header = Schema.Union(
   Schema.Struct({ name: HeaderName, ...hidden })
 )
 
+/** A text that may stand in a form, and has nothing to be escaped in JSON. */
+const Word = (description: string, example: string) =>
+  Schema.String.pipe(
+    Schema.pattern(/^[\x20-\x7e]{1,512}$/, {
+      message: () => "Expected 1 to 512 visible ASCII characters and spaces"
+    })
+  ).annotations({ description, examples: [example] })
+
+const Pem = (limit: number) =>
+  Schema.String.pipe(
+    Schema.maxLength(limit),
+    Schema.pattern(/^\s*-----BEGIN [A-Z ]+-----\r?\n[\x20-\x7e\r\n]+-----END [A-Z ]+-----\s*$/, {
+      message: () => "Expected PEM: -----BEGIN …----- and -----END …-----, with lines of base64 between"
+    })
+  )
+
+const oauth2 = {
+  kind: kind("oauth2", "By a token that the token endpoint gives for client credentials (RFC 6749)."),
+  tokenUrl: HeaderValue.annotations({
+    description: "The token endpoint, under the rules for an endpoint's `url`.",
+    examples: ["https://auth.example.com/token"]
+  }),
+  clientId: Word("The client's id.", "posthorn"),
+  scope: exact(Word("Scopes to ask for, separated by spaces.", "webhooks:write")),
+  audience: exact(Word("For token endpoints that ask for it.", "https://api.example.com")),
+  sendCredentialsIn: exact(
+    Schema.Literal("header", "body").annotations({
+      description: "Where id and secret are sent to the token endpoint. Left out, it is `header` (Basic).",
+      examples: ["header"]
+    })
+  )
+}
+
+const mtls = {
+  kind: kind("mtls", "By a client certificate, in the TLS handshake."),
+  certificate: Pem(32_768).annotations({
+    description: "The certificate as PEM, and then those that lead to its authority.",
+    examples: ["-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----"]
+  })
+}
+
 const Basic = kind("basic", "By name and password.")
 const Bearer = kind("bearer", "By token.")
 
-const AUTHENTICATION = "What `authorization` holds."
+const AUTHENTICATION = "How Posthorn shows who it is: in `authorization`, or by a certificate."
 
 const Authentication = Schema.Union(
   Schema.Struct({ kind: Basic, username: Username, ...hidden }),
-  Schema.Struct({ kind: Bearer, ...hidden })
+  Schema.Struct({ kind: Bearer, ...hidden }),
+  Schema.Struct({ ...oauth2, ...hidden }),
+  Schema.Struct({ ...mtls, ...hidden })
 ).annotations({ description: AUTHENTICATION })
 
 const SentHeader = Schema.Struct({
@@ -166,6 +209,18 @@ const SentAuthentication = Schema.Union(
   Schema.Struct({
     kind: Bearer,
     token: Secret("Left out: as it is stored."),
+    ...shownBefore
+  }),
+  Schema.Struct({
+    ...oauth2,
+    clientSecret: Secret("Left out: as it is stored."),
+    ...shownBefore
+  }),
+  Schema.Struct({
+    ...mtls,
+    privateKey: exact(
+      Schema.Redacted(Pem(16_384).annotations({ description: "As PEM. Left out: as it is stored." }))
+    ),
     ...shownBefore
   })
 ).annotations({ description: AUTHENTICATION })

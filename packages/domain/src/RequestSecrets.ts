@@ -14,10 +14,18 @@ export const RequestSecrets = Schema.Struct({
   fingerprintKey: Secret,
   /** By the header's name in lower case. */
   headers: Schema.Record({ key: Schema.String, value: Secret }),
-  /** The password or token. */
+  /** The password, token, client secret or private key. */
   authentication: Schema.NullOr(Secret)
 })
 export type RequestSecrets = typeof RequestSecrets.Type
+
+type Authentication = NonNullable<RequestProfile["authentication"]>
+
+/** What the token endpoint is asked with. */
+export const clientCredentialsOf = (
+  { kind: _, fingerprint: __, secret: ___, ...shown }: Extract<Authentication, { readonly kind: "oauth2" }>,
+  clientSecret: Redacted.Redacted
+) => ({ ...shown, clientSecret })
 
 /** Headers by name, each name once, whatever its case. */
 export type Headers = Readonly<Record<string, string>>
@@ -35,12 +43,18 @@ const sealed = ({ fingerprint }: { readonly fingerprint: string }) => `sealed:${
 /** The profile's own headers as evidence and previews show them: `sealed:<fingerprint>` in the place of a secret. */
 export const shownHeaders = ({ authentication, headers = [] }: RequestProfile): Headers =>
   Object.fromEntries([
-    ...(authentication === undefined ? [] : [["authorization", sealed(authentication)]]),
+    ...(authentication === undefined || authentication.kind === "mtls"
+      ? []
+      : [["authorization", sealed(authentication)]]),
     ...headers.map((header) => [spelt(header.name), "value" in header ? header.value : sealed(header)])
   ])
 
 /** Shorter texts may stand in any answer by chance. */
 const CONCEALED_LEAST = 8
+
+/** Plain, and within JSON. */
+const spellingsOf = (secret: string) =>
+  [secret, JSON.stringify(secret).slice(1, -1)].filter(({ length }) => length >= CONCEALED_LEAST)
 
 /**
  * Replaces the secrets in what a receiver answered, plain or within JSON. `sent` and `shown` are the same headers, so what
@@ -49,8 +63,7 @@ const CONCEALED_LEAST = 8
 export const concealing = (sent: Headers, shown: Headers, secrets: RequestSecrets | null) => {
   const instead = new Map<string, string>()
   const conceal = (secret: string, by: string) => {
-    for (const text of [secret, JSON.stringify(secret).slice(1, -1)])
-      if (text.length >= CONCEALED_LEAST) instead.set(text, by)
+    for (const text of spellingsOf(secret)) instead.set(text, by)
   }
   for (const [name, value] of Object.entries(sent)) {
     if (value === shown[name]) continue
@@ -58,14 +71,19 @@ export const concealing = (sent: Headers, shown: Headers, secrets: RequestSecret
     conceal(value.replace(/^\w+ /, ""), shown[name]!)
   }
   if (secrets !== null && secrets.authentication !== null)
-    conceal(Redacted.value(secrets.authentication), shown.authorization!)
+    conceal(Redacted.value(secrets.authentication), shown.authorization ?? "")
   // A secret that contains another one comes first.
   const longestFirst = [...instead].sort(([a], [b]) => b.length - a.length)
-  return (text: string): string =>
-    longestFirst.reduce((left, [secret, by]) => left.replaceAll(secret, by), text)
+  const withoutToken = (text: string, token: string) =>
+    spellingsOf(token).reduce((left, one) => left.replaceAll(one, shown.authorization ?? ""), text)
+  return (text: string, token: Redacted.Redacted | null): string =>
+    longestFirst.reduce(
+      (left, [secret, by]) => left.replaceAll(secret, by),
+      token === null ? text : withoutToken(text, Redacted.value(token))
+    )
 }
 
-/** The same headers as they are sent. A secret that is missing is a defect. */
+/** The same headers as they are sent, but for a token that is fetched. A secret that is missing is a defect. */
 export const sentHeaders = (
   { authentication, headers = [] }: RequestProfile,
   secrets: RequestSecrets | null
@@ -75,13 +93,15 @@ export const sentHeaders = (
     return Redacted.value(found)
   }
   const credentials = () => {
-    const value = secret(secrets?.authentication, "authentication")
-    return authentication?.kind === "basic"
-      ? `Basic ${btoa(`${authentication.username}:${value}`)}`
-      : `Bearer ${value}`
+    if (authentication?.kind === "basic") {
+      const password = secret(secrets?.authentication, "authentication")
+      return [["authorization", `Basic ${btoa(`${authentication.username}:${password}`)}`]]
+    }
+    if (authentication?.kind !== "bearer") return []
+    return [["authorization", `Bearer ${secret(secrets?.authentication, "authentication")}`]]
   }
   return Object.fromEntries([
-    ...(authentication === undefined ? [] : [["authorization", credentials()]]),
+    ...credentials(),
     ...headers.map((header) => [
       spelt(header.name),
       "value" in header ? header.value : secret(secrets?.headers[header.name.toLowerCase()], header.name)

@@ -99,7 +99,7 @@ const openTls = (origin: Origin, to: ConnectionOptions, secureContext: SecureCon
   const { host, session } = origin
   const socket = connectTls({
     ...to,
-    secureContext,
+    secureContext: origin.secureContext ?? secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
     // RFC 6066 allows neither addresses nor a final dot in the server name.

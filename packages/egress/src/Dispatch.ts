@@ -15,11 +15,11 @@
  */
 import { createSecureContext } from "node:tls"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Clock } from "effect"
+import { Clock, Redacted } from "effect"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
 import { Names, type Refuses, type Resolve } from "./Names.ts"
-import { Origins } from "./Origins.ts"
+import { type ClientIdentity, Origins } from "./Origins.ts"
 import type { Proxy } from "./Proxy.ts"
 import { systemNames } from "./SystemNames.ts"
 import { Tunnels } from "./Tunnels.ts"
@@ -61,6 +61,8 @@ export interface OutgoingRequest {
   readonly body: Uint8Array | string
   /** In place of the dispatcher's. */
   readonly requestTimeoutMs?: number
+  /** Shown in the TLS handshake. One that cannot be used is a defect. */
+  readonly client?: ClientIdentity | undefined
 }
 
 export interface Dispatcher {
@@ -87,17 +89,23 @@ export const open = (options: DispatchOptions): Dispatcher => {
   const names = new Names({ refuses, resolve, now })
   // The operator chose the proxy, so its address may be any.
   const proxyNames = new Names({ refuses: () => false, resolve, now })
+  const authorities = authoritiesOf(options.ca)
   const connections = new Connections(
     { perOrigin: options.connectionsPerOrigin ?? 100, inAll: options.idleConnections ?? 1_000 },
     {
       refuses,
       names,
-      secureContext: secureContext(options.ca),
+      secureContext: createSecureContext(authorities),
       tunnels: proxy && new Tunnels(proxy, proxyNames.lookup("", proxy.port)),
       now
     }
   )
-  const origins = new Origins(options.maxOrigins ?? 2_000, (origin) => connections.closeIdle(origin))
+  const origins = new Origins(
+    options.maxOrigins ?? 2_000,
+    (origin) => connections.closeIdle(origin),
+    ({ certificate, privateKey }) =>
+      createSecureContext({ ...authorities, cert: certificate, key: Redacted.value(privateKey) })
+  )
   const fixedHeaders = {
     "content-type": "application/json",
     "user-agent": options.userAgent,
@@ -108,12 +116,12 @@ export const open = (options: DispatchOptions): Dispatcher => {
     fixedHeaders,
     connections: () => connections.counts,
     close: () => connections.close(),
-    send: ({ workspaceId, url, headers, body, requestTimeoutMs = defaultTimeoutMs }, done) => {
+    send: ({ workspaceId, url, headers, body, client, requestTimeoutMs = defaultTimeoutMs }, done) => {
       if (connections.closed) {
         queueMicrotask(() => done(null))
         return () => undefined
       }
-      const { origin, path } = origins.target(url)
+      const { origin, path } = origins.target(url, client)
       const line: Array<string> = []
       for (const [name, value] of fixed) if (!(name in headers)) line.push(name, value)
       for (const name in headers) line.push(name, headers[name]!)
@@ -132,6 +140,5 @@ export const open = (options: DispatchOptions): Dispatcher => {
   }
 }
 
-/** Made once: a context with its own authorities takes milliseconds. */
-const secureContext = (ca: DispatchOptions["ca"]) =>
-  createSecureContext(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] })
+const authoritiesOf = (ca: DispatchOptions["ca"]) =>
+  ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }

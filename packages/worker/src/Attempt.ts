@@ -23,6 +23,7 @@ import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persi
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
 import { Data, Either, Option, Redacted, Schema } from "effect"
+import { type Authentication, authenticationOf, NONE } from "./Authentication.ts"
 import type { Resolve } from "./Policies.ts"
 
 export interface Prepared {
@@ -34,9 +35,11 @@ export interface Prepared {
   readonly evidence: Evidence
   /** Hides the request's secrets in an answer that repeats them. */
   readonly conceal: Conceal | null
+  readonly authentication: Authentication
 }
 
-export type Conceal = (text: string) => string
+/** With the token that was sent, if one was fetched. */
+export type Conceal = (text: string, token: Redacted.Redacted | null) => string
 
 /** What is stored of the request's headers, beside those that all requests carry. */
 export type Evidence = Pick<Observed, "signature" | "requestHeaders">
@@ -60,7 +63,12 @@ interface Target {
   readonly plan: RequestPlan
   readonly signers: Signers
   /** Null without a profile. */
-  readonly own: { readonly sent: Headers; readonly shown: Headers; readonly conceal: Conceal } | null
+  readonly own: {
+    readonly sent: Headers
+    readonly shown: Headers
+    readonly conceal: Conceal
+    readonly authentication: Authentication
+  } | null
 }
 
 const STANDARD = planOf({})
@@ -93,7 +101,8 @@ export const makePrepare = (
     const profile = readable(lane, readProfile(endpoint.request))
     const secrets = secretsOf(lane, endpoint)
     const [sent, shown] = [sentHeaders(profile, secrets), shownHeaders(profile)]
-    const own = { sent, shown, conceal: concealing(sent, shown, secrets) }
+    const conceal = concealing(sent, shown, secrets)
+    const own = { sent, shown, conceal, authentication: authenticationOf(profile, secrets, allowed) }
     return { url, requestTimeoutMs, plan: planOf(profile), signers, own }
   }
 
@@ -141,6 +150,7 @@ export const makePrepare = (
         ...request,
         headers,
         conceal: null,
+        authentication: NONE,
         evidence: { signature: headers["webhook-signature"]!, requestHeaders: null }
       }
     const requestHeaders = JSON.stringify({ ...fixedHeaders, ...own.shown, ...headers })
@@ -148,6 +158,7 @@ export const makePrepare = (
       ...request,
       headers: { ...own.sent, ...headers },
       conceal: own.conceal,
+      authentication: own.authentication,
       evidence: { signature: null, requestHeaders }
     }
   }

@@ -12,6 +12,7 @@
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
 
+import { Tokens } from "@posthorn/egress/Tokens"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { Queue } from "@posthorn/persistence/engine/Queue"
@@ -107,6 +108,11 @@ const make = Effect.gen(function* () {
     receiver,
     ownership: yield* Ownership,
     resolve,
+    tokens: new Tokens({
+      request: receiver.requestToken,
+      now: () => elapsed(clock),
+      settled: (endpointId) => lanes.proceed(endpointId)
+    }),
     prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, receiver.fixedHeaders),
     trace: yield* attemptSpans,
     clock,

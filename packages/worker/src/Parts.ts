@@ -1,4 +1,6 @@
 /** What the engine's loops are made of: each takes what it needs. */
+
+import type { Tokens } from "@posthorn/egress/Tokens"
 import type { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import type { Records } from "@posthorn/persistence/engine/Records"
@@ -20,6 +22,7 @@ export interface Parts {
   readonly receiver: Receiver["Type"]
   readonly ownership: Ownership["Type"]
   readonly prepare: Prepare
+  readonly tokens: Tokens
   readonly resolve: Resolve
   /** Exports the span of each stored attempt; undefined when no exporter is configured. */
   readonly trace: ((settled: Settled) => void) | undefined

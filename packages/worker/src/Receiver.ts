@@ -4,9 +4,11 @@
 import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
 import { isRefusedAddress } from "@posthorn/domain/IpAddress"
 import type { Observation } from "@posthorn/domain/Verdict"
+import { ANSWER_LIMIT_BYTES, type RequestToken, requestToken } from "@posthorn/egress/ClientCredentials"
 import * as Dispatch from "@posthorn/egress/Dispatch"
 import type { Resolve } from "@posthorn/egress/Names"
 import type { NoTurn } from "@posthorn/egress/Observation"
+import type { ClientIdentity } from "@posthorn/egress/Origins"
 import { systemNames } from "@posthorn/egress/SystemNames"
 import { Context, Effect, Layer } from "effect"
 import { WorkerConfig } from "./WorkerConfig.ts"
@@ -18,6 +20,7 @@ export interface Outgoing {
   readonly body: string
   /** Until the head of the answer. */
   readonly requestTimeoutMs: number
+  readonly client?: ClientIdentity | undefined
 }
 
 export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
@@ -28,6 +31,8 @@ export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
      * later. Interrupting it gives the request up.
      */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
+    /** Asks a token endpoint. What it sends goes the same way as `send`, but never through a slot. */
+    readonly requestToken: RequestToken
     /** Headers that every request carries besides its own. */
     readonly fixedHeaders: Readonly<Record<string, string>>
   }
@@ -41,27 +46,33 @@ export class NameSource extends Context.Reference<NameSource>()("@posthorn/worke
 export const layer = Layer.scoped(
   Receiver,
   Effect.gen(function* () {
-    const { allowedTargets, bodyTimeoutMs, proxy, version } = yield* WorkerConfig
+    const { allowedTargets, bodyTimeoutMs, proxy, requestTimeoutMs, version } = yield* WorkerConfig
     const clock = yield* Effect.clock
     const resolve = yield* NameSource
-    const { fixedHeaders, send } = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        Dispatch.open({
-          userAgent: `Posthorn/${version}`,
-          bodyTimeoutMs,
-          clock,
-          proxy,
-          resolve,
-          refuses: (address, port, hostname) =>
-            isRefusedAddress(address) &&
-            !allowsAddress(allowedTargets, address, port) &&
-            !allowsHost(allowedTargets, hostname, port)
-        })
-      ),
-      (dispatcher) => Effect.sync(dispatcher.close)
-    )
+    const open = (bodyLimitBytes?: number) =>
+      Effect.acquireRelease(
+        Effect.sync(() =>
+          Dispatch.open({
+            userAgent: `Posthorn/${version}`,
+            requestTimeoutMs,
+            bodyTimeoutMs,
+            bodyLimitBytes,
+            clock,
+            proxy,
+            resolve,
+            refuses: (address, port, hostname) =>
+              isRefusedAddress(address) &&
+              !allowsAddress(allowedTargets, address, port) &&
+              !allowsHost(allowedTargets, hostname, port)
+          })
+        ),
+        (dispatcher) => Effect.sync(dispatcher.close)
+      )
+    const { fixedHeaders, send } = yield* open()
+    const tokens = yield* open(ANSWER_LIMIT_BYTES)
     return {
       fixedHeaders,
+      requestToken: requestToken(tokens.send),
       send: (request) =>
         Effect.async((resume) => {
           const giveUp = send(request, (seen) => resume(Effect.succeed(seen)))

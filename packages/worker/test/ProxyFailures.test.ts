@@ -15,7 +15,7 @@ import {
   workspace
 } from "./Setting.ts"
 
-const EVENTS = 30
+const EVENTS = 10
 
 layer(Setting, { excludeTestServices: true })("a proxy", (it) => {
   it.scoped("§3.4 that fails costs no endpoint its streak; due deliveries go out once it works again", () =>

@@ -63,6 +63,8 @@ export class Waiting implements DueRow {
   permit: Rate | null = null
   /** When its attempt began, by the clock of its rate; null for one without a rate. */
   begunAt: number | null = null
+  /** Its receiver has refused a token in this attempt. */
+  refused = false
 
   constructor(lane: Lane, term: LeaseTerm, { atOnce, attempts, claims, deliveryId, due }: DueRow) {
     this.lane = lane
@@ -115,6 +117,8 @@ export class Lane {
   from: Position = BEGINNING
   /** Its endpoint is disabled, or cannot be used now: no attempt starts. */
   parked = false
+  /** Its endpoint's token is being fetched: no attempt starts, and nothing is in a slot for it. */
+  withheld = false
   /** Attempts cannot be recorded now. Until they are, successes keep their permits too. */
   heldUp = false
   /** Rows that were read and dropped because the lane was full. */
@@ -156,7 +160,7 @@ export class Lane {
   }
 
   get openToTests(): boolean {
-    return !this.parked && this.permitsTaken < this.permits && !this.rate?.isSpent
+    return !this.parked && !this.withheld && this.permitsTaken < this.permits && !this.rate?.isSpent
   }
 
   private get permits(): number {

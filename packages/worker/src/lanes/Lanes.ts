@@ -15,7 +15,7 @@
  *   permits; the lane's cap is their number (Lane.ts).
  * - loaded: ready for a slot (Ready.ts). Given back when it is stale, when its lane began to probe, or when its endpoint was
  *   disabled.
- * - sent: it occupies a slot (SlotShares.ts).
+ * - sent: it occupies a slot (SlotShares.ts). It is given back when its endpoint's token has to be fetched first.
  * - settled: its slot is free. A failure keeps its permit until it is recorded. So nothing is started after the failure that
  *   disables the endpoint, except what was already in flight.
  * - recorded: its observation is stored, or this worker no longer needs the delivery. Until then it is held (Held.ts), so that
@@ -517,6 +517,37 @@ export class Lanes {
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
 
+  /** sent → waiting: the receiver refused the token. It is sent again with another one; that is still the same attempt. */
+  sendAgain({ row }: Sent): void {
+    row.refused = true
+    if (row.begunAt !== null) {
+      // The rate has counted the first request. The next one takes a permit of its own.
+      row.begunAt = null
+      row.permit = null
+      row.lane.underWay--
+    }
+    this.giveBack([row])
+    this.wakeLoader()
+  }
+
+  /** sent → waiting: nothing was sent, because its token is being fetched. Until `proceed`, nothing of its lane is picked. */
+  withhold({ row }: Sent): void {
+    const { lane } = row
+    lane.withheld = true
+    this.giveBack([row])
+    this.giveBackReady((loaded) => loaded.row.lane === lane)
+    this.order.withheld(lane)
+    this.wakeLoader()
+  }
+
+  /** The token was fetched, or failed to be. */
+  proceed(endpointId: string): void {
+    const lane = this.lanes.get(endpointId)
+    if (lane === undefined) return
+    lane.withheld = false
+    this.goOn(lane)
+  }
+
   /** It was deleted, or dead-lettered. */
   gone(row: Waiting): void {
     this.inDoubt.forget(row)
@@ -620,6 +651,8 @@ export class Lanes {
     }
     lane.mended(failures)
     if (lane.rate) lane.rate.stale = true
+    // Its credentials may have changed.
+    lane.withheld = false
     this.goOn(lane)
   }
 

@@ -56,6 +56,11 @@ export class Order {
     this.quarantine.heldUp(lane)
   }
 
+  /** No attempt of this endpoint can start now. */
+  withheld(lane: Lane): void {
+    this.quarantine.withheld(lane)
+  }
+
   /** Puts the lane in line for the kinds of deliveries it has. */
   offer(lane: Lane): void {
     if (lane.tests.length > 0 && lane.openToTests) this.tests.offer(lane)

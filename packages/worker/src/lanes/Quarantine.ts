@@ -71,6 +71,11 @@ export class Quarantine {
     return dropped
   }
 
+  /** The lane cannot be sent to now. Others do not wait for it. */
+  withheld(lane: Lane): void {
+    if (this.returned?.lane === lane) this.waitAgain()
+  }
+
   private limit(): void {
     this.together = Math.min(Number.POSITIVE_INFINITY, ...[...this.inFlight].map(togetherWith))
   }

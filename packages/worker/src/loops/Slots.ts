@@ -10,12 +10,14 @@ import type { Observation } from "@posthorn/domain/Verdict"
 import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Cause, Effect, Queue } from "effect"
+import { Cause, Effect, Queue, Redacted } from "effect"
 import { type Evidence, type Prepared, ProfileUnreadable } from "../Attempt.ts"
+import { credentialsOf, type Given } from "../Authentication.ts"
 import { type Judged, judged } from "../internal/Judged.ts"
 import type { Pace } from "../lanes/Lane.ts"
 import type { Sent } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
+import type { Outgoing } from "../Receiver.ts"
 
 const INVALID_URL: Observation = {
   httpStatus: null,
@@ -23,6 +25,8 @@ const INVALID_URL: Observation = {
   durationMs: 0,
   responseBody: null
 }
+
+const AUTH_FAILED: Observation = { ...INVALID_URL, failureReason: "auth_failed" }
 
 const NONE: Evidence = { signature: null, requestHeaders: null }
 
@@ -35,7 +39,7 @@ export interface Slots {
 
 export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
   Effect.map(Queue.unbounded<Sent>(), (handedOver): Slots => {
-    const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots } = parts
+    const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots, tokens } = parts
 
     const start = () => (lanes.hasReady ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
 
@@ -78,20 +82,39 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
       return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
     }
 
+    /** Whether the receiver refused its token, for the first time in this attempt. */
+    const mayRenew = (
+      { row }: Sent,
+      { authentication }: Prepared,
+      { token }: Given,
+      { httpStatus }: Observation
+    ) => {
+      if (authentication.kind !== "oauth2" || token === null || row.refused) return false
+      if (httpStatus !== 401 && httpStatus !== 403) return false
+      tokens.refused(row, authentication.wanted, token)
+      return true
+    }
+
     const attempt = (sent: Sent): Effect.Effect<void> => {
       const began = elapsed(clock)
       const at = databaseClock.now()
       try {
         const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+        const credentials =
+          prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
+        if (credentials?.kind === "waiting") return Effect.sync(() => lanes.withhold(sent))
         lanes.begin(sent, began)
-        if (prepared === "invalid_url") return settle(sent, at, null, INVALID_URL)
-        return Effect.flatMap(receiver.send(prepared), (seen) =>
+        if (prepared === "invalid_url" || credentials === null) return settle(sent, at, null, INVALID_URL)
+        if (credentials.kind === "failed") return settle(sent, at, null, AUTH_FAILED)
+        return Effect.flatMap(receiver.send(requestOf(prepared, credentials)), (seen) =>
           // Null: the receiver closed before there was an observation. The delivery stays in the queue.
           seen === null
             ? Effect.void
             : seen === "no_turn"
               ? Effect.sync(() => lanes.noTurn(sent))
-              : settle(sent, at, prepared, concealed(prepared, seen))
+              : mayRenew(sent, prepared, credentials, seen)
+                ? Effect.sync(() => lanes.sendAgain(sent))
+                : settle(sent, at, prepared, concealed(prepared, credentials, seen))
         )
       } catch (defect) {
         return notPrepared(sent, defect)
@@ -112,14 +135,23 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
     }
   })
 
+const requestOf = (prepared: Prepared, { client, token }: Given): Outgoing => ({
+  ...prepared,
+  client,
+  headers:
+    token === null
+      ? prepared.headers
+      : { ...prepared.headers, authorization: `Bearer ${Redacted.value(token)}` }
+})
+
 /** What was seen, without the request's secrets, which some receivers repeat. */
-const concealed = ({ conceal }: Prepared, seen: Observation): Observation =>
+const concealed = ({ conceal }: Prepared, { token }: Given, seen: Observation): Observation =>
   conceal === null
     ? seen
     : {
         ...seen,
-        responseBody: seen.responseBody && conceal(seen.responseBody),
-        ...(seen.responseHeaders && { responseHeaders: conceal(seen.responseHeaders) })
+        responseBody: seen.responseBody && conceal(seen.responseBody, token),
+        ...(seen.responseHeaders && { responseHeaders: conceal(seen.responseHeaders, token) })
       }
 
 const paceOf = (seen: Observation): Pace =>

@@ -72,6 +72,7 @@ const UNJUDGEABLE: Observation = {
 /** An observation that cannot be judged; `answering` resolves when it was made. */
 const breakingBy = (answering: (answer: () => void) => void) =>
   Layer.succeed(Receiver.Receiver, {
+    requestToken: () => () => undefined,
     fixedHeaders: {},
     send: () => Effect.async((resume) => answering(() => resume(Effect.succeed(UNJUDGEABLE))))
   })

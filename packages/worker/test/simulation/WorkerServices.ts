@@ -90,6 +90,7 @@ export const services = (
         })
     }),
     Layer.succeed(Receiver, {
+      requestToken: () => () => undefined,
       fixedHeaders: { "content-type": "application/json" },
       send: (request) => Effect.async((resume) => receive(request, (seen) => resume(Effect.succeed(seen))))
     }),

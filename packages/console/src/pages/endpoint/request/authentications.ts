@@ -36,5 +36,39 @@ export const authentications: Record<Kind, Authentication> = {
     about: "One that does not change, in the header authorization.",
     fields: [],
     secret: { name: "token", label: "Token" }
+  },
+  oauth2: {
+    label: "OAuth token",
+    about: "Fetched from a token endpoint with client credentials, and again before it expires.",
+    fields: [
+      { name: "tokenUrl", label: "Token URL", placeholder: "https://auth.example.com/token" },
+      { name: "clientId", label: "Client ID" },
+      { name: "scope", label: "Scope", isOptional: true, about: "Separated by spaces." },
+      { name: "audience", label: "Audience", isOptional: true },
+      {
+        name: "sendCredentialsIn",
+        label: "Credentials are sent in",
+        isOptional: true,
+        choices: [
+          { id: "header", label: "The header", about: "HTTP Basic, as most token endpoints want it." },
+          { id: "body", label: "The body", about: "As client_id and client_secret." }
+        ]
+      }
+    ],
+    secret: { name: "clientSecret", label: "Client secret" }
+  },
+  mtls: {
+    label: "Client certificate",
+    about: "Shown in the TLS handshake.",
+    fields: [
+      {
+        name: "certificate",
+        label: "Certificate",
+        about: "PEM; those that lead to its authority may follow.",
+        placeholder: "-----BEGIN CERTIFICATE-----",
+        lines: 6
+      }
+    ],
+    secret: { name: "privateKey", label: "Private key", lines: 6 }
   }
 }

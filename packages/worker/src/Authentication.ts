@@ -1,0 +1,80 @@
+/**
+ * How an endpoint's requests show who sends them, beyond what stands in headers of its own: by a token that has to be fetched, or by
+ * a client certificate. Source: spec §2.9.
+ */
+import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
+import type { RequestProfile } from "@posthorn/domain/RequestProfile"
+import { clientCredentialsOf, type RequestSecrets } from "@posthorn/domain/RequestSecrets"
+import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { flawOf, identityOf, isValidAt, type Validity, validityOf } from "@posthorn/egress/ClientCertificate"
+import type { ClientIdentity } from "@posthorn/egress/Origins"
+import { type TokenOwner, type Tokens, type Versioned, versionOf } from "@posthorn/egress/Tokens"
+import { Either, Redacted } from "effect"
+
+export type Authentication =
+  /** The headers have all there is. */
+  | { readonly kind: "none" }
+  | { readonly kind: "oauth2"; readonly wanted: Versioned }
+  | { readonly kind: "mtls"; readonly client: ClientIdentity; readonly validity: Validity }
+  /** It cannot succeed: its token endpoint may no longer be asked, or its certificate no longer be used. */
+  | { readonly kind: "broken" }
+
+export const NONE: Authentication = { kind: "none" }
+const BROKEN: Authentication = { kind: "broken" }
+
+export const authenticationOf = (
+  { authentication }: RequestProfile,
+  secrets: RequestSecrets | null,
+  allowed: AllowedTargets
+): Authentication => {
+  const secret = secrets?.authentication ?? Redacted.make("")
+  if (authentication?.kind === "oauth2") {
+    const tokenUrl = Either.getOrNull(validateWebhookUrl(authentication.tokenUrl, allowed))
+    if (tokenUrl === null) return BROKEN
+    const credentials = { ...clientCredentialsOf(authentication, secret), tokenUrl }
+    return { kind: "oauth2", wanted: { credentials, version: versionOf(credentials) } }
+  }
+  if (authentication?.kind === "mtls") {
+    const pair = { certificate: authentication.certificate, privateKey: secret }
+    const validity = validityOf(pair.certificate)
+    if (validity === null || flawOf(pair) !== null) return BROKEN
+    return { kind: "mtls", client: { ...pair, id: identityOf(pair) }, validity }
+  }
+  return NONE
+}
+
+/** What a request gets besides. */
+export interface Given {
+  readonly kind: "given"
+  /** Null where none is fetched. */
+  readonly token: Redacted.Redacted | null
+  readonly client?: ClientIdentity
+}
+
+/** Or why it cannot be sent now. */
+export type Credentials = Given | { readonly kind: "waiting" } | { readonly kind: "failed" }
+
+const GIVEN: Credentials = { kind: "given", token: null }
+const FAILED: Credentials = { kind: "failed" }
+
+export const credentialsOf = (
+  authentication: Authentication,
+  owner: TokenOwner,
+  tokens: Tokens,
+  now: number
+): Credentials => {
+  switch (authentication.kind) {
+    case "none":
+      return GIVEN
+    case "broken":
+      return FAILED
+    case "mtls":
+      return isValidAt(authentication.validity, now)
+        ? { kind: "given", token: null, client: authentication.client }
+        : FAILED
+    case "oauth2": {
+      const asked = tokens.ask(owner, authentication.wanted)
+      return asked.kind === "token" ? { kind: "given", token: asked.token } : asked
+    }
+  }
+}
