@@ -90,6 +90,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
       ...changes
     ].reverse(),
     waiting: { count: 0, oldestDueAt: null },
+    backlog: null,
     stopped: noneStopped,
     missedEvents: noneMissed,
     ...rest
@@ -505,6 +506,30 @@ describe("diagnosing an endpoint from its evidence", () => {
 
     expect(codes(60_000)).not.toContain("not_taken_up")
     expect(codes(10_000)).toContain("not_taken_up")
+  })
+
+  it("§3.5 waits for its rate: says until when, and nothing of workers or of health", () => {
+    const backlog = { rate: { requests: 5, perSeconds: 60 }, due: 42, more: false, emptyAt: at(30) }
+    const waiting = { count: 50, oldestDueAt: at(-5) }
+    const told = (more: More = {}) => diagnose(record("6*ok", { backlog, waiting, ...more }))
+    const { findings, health } = told()
+    const codes = (more: More) => told(more).findings.map(({ code }) => code)
+
+    expect(health).toBe("healthy")
+    expect(findings).toHaveLength(1)
+    expect(findings[0]).toMatchObject({
+      code: "rate_limited_backlog",
+      since: waiting.oldestDueAt,
+      summary: `42 deliveries wait for the endpoint's rate of 5 in 60 s; the last is sent at about ${at(30)}.`
+    })
+    expect(operations(findings[0]!)).toEqual(["updateWebhookEndpoint"])
+    expect(told({ backlog: { ...backlog, more: true } }).findings[0]!.summary).toContain(
+      `42 deliveries or more wait for the endpoint's rate of 5 in 60 s; the last is sent not before ${at(30)}.`
+    )
+    expect(told({ backlog: { ...backlog, due: 1 } }).findings[0]!.summary).toContain("1 delivery waits")
+    expect(codes({ backlog: null })).toEqual(["not_taken_up"])
+    expect(codes({ endpoint: { consecutiveFailures: 3 } })).not.toContain("rate_limited_backlog")
+    expect(codes({ endpoint: { enabled: false } })).not.toContain("rate_limited_backlog")
   })
 
   it("§4.6 nothing sent yet: suggests a test send", () => {

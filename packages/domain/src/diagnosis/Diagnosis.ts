@@ -9,6 +9,7 @@
 import type { Evidence } from "./DiagnosisEvidence.ts"
 import type { Diagnosis, Finding, Health } from "./Finding.ts"
 import {
+  backlogged,
   disabled,
   fine,
   hurried,
@@ -62,7 +63,8 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
     failure === undefined ? slow(evidence) : hurried(evidence),
     disabled(evidence, streak),
     subscriptions,
-    late(evidence),
+    // Waiting for the rate is expected.
+    backlogged(evidence) ?? late(evidence),
     lost(evidence),
     missed(evidence)
   ].filter(present)

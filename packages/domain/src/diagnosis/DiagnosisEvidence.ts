@@ -3,6 +3,7 @@
  *
  * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
  */
+import type { RateLimit } from "../DeliveryPolicy.ts"
 import type { AuditEventId, DeliveryId } from "../Ids.ts"
 import type { DisabledReason } from "../States.ts"
 import type { AttemptStatus, FailureReason } from "../Verdict.ts"
@@ -32,6 +33,15 @@ export interface SeenChange {
   readonly fields: ReadonlyArray<string>
   readonly at: string
   readonly via: string
+}
+
+export interface Backlog {
+  readonly rate: RateLimit
+  readonly due: number
+  /** The limit was reached, so there may be more. */
+  readonly more: boolean
+  /** When the last of them can be sent. */
+  readonly emptyAt: string
 }
 
 export interface Evidence {
@@ -68,6 +78,8 @@ export interface Evidence {
   readonly olderChanges: boolean
   /** Deliveries that still have work to do. */
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
+  /** What is due and waits for the endpoint's rate; null when nothing does. */
+  readonly backlog: Backlog | null
   /** Deliveries that stopped without being delivered or replayed. */
   readonly stopped: {
     readonly count: number

@@ -19,6 +19,7 @@ export const findingCodes = [
   "rejected",
   "not_found",
   "rate_limited",
+  "rate_limited_backlog",
   "retry_after_ignored",
   "refused",
   "redirected",

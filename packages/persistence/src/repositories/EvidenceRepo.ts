@@ -6,7 +6,7 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
+import { DeliveryPolicy, RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Via } from "@posthorn/domain/Principal"
@@ -77,6 +77,13 @@ const SeenChange = Schema.Struct({
 
 const Waiting = Schema.Struct({ count: Count, oldestDueAt: Schema.NullOr(Time) })
 
+const Backlog = Schema.Struct({
+  rate: RateLimit,
+  due: Count,
+  more: Schema.Boolean,
+  emptyAt: Time
+})
+
 const Losses = Schema.Struct({
   stopped: Count,
   stoppedSince: Schema.NullOr(Time),
@@ -138,6 +145,33 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         from (select due_at from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
               order by due_at, delivery_id limit ${COUNTED}) q`
 
+      /**
+       * With n due and a rate of r, the last one takes the permit that was taken by the attempt ((n - 1) mod r) after the oldest
+       * of the last r, as many windows later as it takes.
+       */
+      const backlogOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, Backlog)`
+        with rate as materialized (
+          select posthorn.rate_of(e.policy, w.policy) as rate
+          from posthorn.endpoints e join posthorn.workspaces w on w.id = e.workspace_id
+          where e.workspace_id = ${workspaceId} and e.id = ${endpointId}
+        ), due as materialized (
+          select count(*)::integer as n from (
+            select from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+              and due_at <= clock_timestamp() limit ${LOST}
+          ) q
+        ), reckoned as materialized (
+          select rate, n, (rate ->> 'requests')::integer as requests, (rate ->> 'perSeconds')::integer * interval '1 second' as width
+          from rate, due where rate is not null and n > 0
+        )
+        select rate, n as due, n = ${LOST} as more, (coalesce(greatest(last.at + width, clock_timestamp()), clock_timestamp())
+          + (n - 1) / requests * width)::timestamptz(3) as "emptyAt"
+        from reckoned left join lateral (
+          select b.at from posthorn.begins b where b.workspace_id = ${workspaceId} and b.endpoint_id = ${endpointId}
+          order by b.at desc, b.id desc offset requests - 1 - (n - 1) % requests limit 1
+        ) last on true
+        where posthorn.next_permit(${workspaceId}, ${endpointId}) is not null`
+
       const seenOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Counted)`
         select count(*)::integer as n from (${recent(workspaceId, endpointId)}) r`
@@ -175,6 +209,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
           const changes = yield* changesOf(workspaceId, endpointId)
           const types = yield* typesOf(workspaceId)
           const [waiting] = yield* waitingOf(workspaceId, endpointId)
+          const [backlog = null] = yield* backlogOf(workspaceId, endpointId)
           const [recentOnes] = yield* seenOf(workspaceId, endpointId)
           const [lost] = yield* lossesOf(workspaceId, endpointId)
           const { missed, missedSince, moreMissed, moreStopped, neverSent, newestId, stopped, stoppedSince } =
@@ -188,6 +223,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
             olderChanges: changes.length > CHANGES,
             published: types.map(({ eventType }) => eventType),
             waiting: waiting!,
+            backlog,
             stopped: { count: stopped, more: moreStopped, since: stoppedSince, newestId, neverSent },
             missedEvents: { count: missed, more: moreMissed, since: missedSince }
           }

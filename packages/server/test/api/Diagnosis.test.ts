@@ -87,6 +87,7 @@ describe("the next steps of a diagnosis", () => {
       olderAttempts: false,
       changes: [],
       waiting: { count: 0, oldestDueAt: null },
+      backlog: null,
       stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0, more: false },
       missedEvents: { count: 1, more: false, since: at }
     })
@@ -175,6 +176,39 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         yield* patch(`/webhooks/${endpointId}`, honoured)
         expect(yield* found).toBe(false)
       })
+  )
+
+  it.effect("§3.5 says when what waits for its rate will have been sent", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      const path = `/webhooks/${endpointId}`
+      yield* ws.call("PATCH", "/settings", {
+        body: { policy: { rateLimit: { requests: 2, perSeconds: 600 } } }
+      })
+      const backlog = Effect.map(diagnosisOf(ws, endpointId), ({ findings }) =>
+        findings.find(({ code }) => code === "rate_limited_backlog")
+      )
+      yield* Effect.replicateEffect(publish(ws), 4)
+      const before = yield* backlog
+      yield* sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+        select workspace_id, id, clock_timestamp() - (300 - n) * interval '1 second', n::text
+        from posthorn.endpoints, generate_series(0, 60, 60) as n where id = ${endpointId}`
+      const found = yield* backlog
+      const [last] = yield* sql<{
+        at: string
+      }>`select max(at)::text as at from posthorn.begins where endpoint_id = ${endpointId}`
+      yield* ws.call("PATCH", path, { body: { policy: { rateLimit: null } } })
+
+      expect(before).toBeUndefined()
+      // Two permits in 5 and 6 minutes, and two ten minutes later.
+      const until = new Date(Date.parse(last!.at) + 2 * 600_000).toISOString()
+      expect(found?.summary).toBe(
+        `4 deliveries wait for the endpoint's rate of 2 in 600 s; the last is sent at about ${until}.`
+      )
+      expect(yield* backlog).toBeUndefined()
+    })
   )
 
   it.effect("§4.6 counts deliveries that stopped, without those that were replayed", () =>

@@ -172,6 +172,27 @@ export const late = (evidence: Evidence): Finding | undefined => {
   })
 }
 
+/** Not a fault; while the lane probes, it is not the rate that deliveries wait for. */
+export const backlogged = ({ backlog, endpoint, waiting }: Evidence): Finding | undefined => {
+  if (backlog === null || !endpoint.enabled || endpoint.consecutiveFailures >= PROBES_AFTER) return undefined
+  const { due, emptyAt, more, rate } = backlog
+  const once = due === 1 ? "waits" : "wait"
+  return finding({
+    code: "rate_limited_backlog",
+    summary: `${counted({ count: due, more }, "delivery", "deliveries")} ${once} for the endpoint's rate of ${rate.requests} in ${rate.perSeconds} s; the last is sent ${more ? "not before" : "at about"} ${emptyAt}.`,
+    since: waiting.oldestDueAt,
+    confidence: "high",
+    because:
+      "The attempts on record use the rate up. The time holds if nothing more is published meanwhile, and none fails.",
+    nextSteps: [
+      fixPolicy(
+        endpoint.id,
+        "If its receiver can take more: set a higher rateLimit in its policy. It holds for attempts that begin after that."
+      )
+    ]
+  })
+}
+
 const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
   unsent === 0
     ? ""
