@@ -154,6 +154,36 @@ inChromium("the console at first sight", (on) => {
     await on.stage.api("DELETE", `/workspaces/${slug}/webhooks/${made.id}`)
   })
 
+  it("§3.5 sets a rate, and says when what waits for it will have been sent", async () => {
+    const made = await on.stage.api("POST", `/workspaces/${slug}/webhooks`, {
+      url: on.receiver.url,
+      eventTypes: ["rate.me"]
+    })
+    const page = await visit(`/endpoints/${made.id}?tab=policy`)
+    await page.getByRole("button", { name: "As the workspace: no limit" }).click()
+    await page.getByRole("option", { name: /^At most so many/ }).click()
+    await page.getByLabel("Attempts", { exact: true }).fill("2")
+    await page.getByLabel("In so many seconds").fill("600")
+    await page.getByRole("button", { name: "Save policy" }).click()
+    await page.getByText("Saved").waitFor()
+    await on.stage.sql(
+      `insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+       select workspace_id, id, clock_timestamp() - interval '5 minutes', n::text
+       from posthorn.endpoints, generate_series(1, 2) as n where id = $1`,
+      [made.id]
+    )
+    for (let n = 0; n < 4; n++)
+      await on.stage.api("POST", `/workspaces/${slug}/events`, { eventType: "rate.me", payload: n })
+
+    await page.goto(at(`/endpoints/${made.id}`))
+    await page.getByText("4 deliveries wait for the endpoint's rate of 2 in 600 s").waitFor()
+    expect(await page.locator("main time[datetime]").count()).toBeGreaterThan(0)
+    await page.getByRole("cell", { name: "by its rate" }).first().waitFor()
+    await page.getByRole("link", { name: "rate.me" }).first().click()
+    await page.getByText("its endpoint gets at most 2 attempts in 10 min").waitFor()
+    await on.stage.api("DELETE", `/workspaces/${slug}/webhooks/${made.id}`)
+  })
+
   it("§11 signing in leads to the requested page", async () => {
     const { token } = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
       name: "T",

@@ -15,8 +15,11 @@ import { Select, TextField } from "../ui/Field.tsx"
 import { Card } from "../ui/Layout.tsx"
 import { Refusal } from "../ui/States.tsx"
 import { span } from "../ui/Time.tsx"
+import { rateWords } from "./policies.ts"
 
 const LEFT_OUT = "left out"
+const LIMIT = "limit"
+const NO_LIMIT = "no limit"
 
 interface Draft {
   readonly retries: string
@@ -24,6 +27,9 @@ interface Draft {
   readonly jitter: string
   readonly honorRetryAfter: string
   readonly timeoutSeconds: string
+  readonly rateLimit: string
+  readonly requests: string
+  readonly perSeconds: string
   readonly disableAfter: string
   readonly failures: string
   readonly hours: string
@@ -31,13 +37,16 @@ interface Draft {
 }
 
 const draftOf = (policy: DeliveryPolicy | null): Draft => {
-  const { disableAfter, honorRetryAfter, jitter, onGone, retries, timeoutSeconds } = policy ?? {}
+  const { disableAfter, honorRetryAfter, jitter, onGone, rateLimit, retries, timeoutSeconds } = policy ?? {}
   return {
     retries: retries?.kind ?? LEFT_OUT,
     waits: retries?.kind === "waits" ? retries.seconds.join(", ") : "60, 300, 1800",
     jitter: jitter === undefined ? LEFT_OUT : String(jitter),
     honorRetryAfter: honorRetryAfter === undefined ? LEFT_OUT : String(honorRetryAfter),
     timeoutSeconds: timeoutSeconds === undefined ? "" : String(timeoutSeconds),
+    rateLimit: rateLimit === undefined ? LEFT_OUT : rateLimit === null ? NO_LIMIT : LIMIT,
+    requests: String(rateLimit?.requests ?? 100),
+    perSeconds: String(rateLimit?.perSeconds ?? 60),
     disableAfter: disableAfter?.kind ?? LEFT_OUT,
     failures: String(disableAfter?.kind === "failures" ? disableAfter.count : 20),
     hours: String(disableAfter?.kind === "failing_for" ? disableAfter.seconds / 3600 : 24),
@@ -61,6 +70,9 @@ const disableAfterOf = ({ disableAfter, failures, hours }: Draft) =>
       ? { kind: disableAfter, seconds: Math.round(Number(hours) * 3600) }
       : { kind: disableAfter }
 
+const rateLimitOf = ({ perSeconds, rateLimit, requests }: Draft) =>
+  rateLimit === NO_LIMIT ? null : { requests: Number(requests), perSeconds: Number(perSeconds) }
+
 /** Null when everything is left out. */
 const policyOf = (draft: Draft): DeliveryPolicy | null => {
   const policy = {
@@ -68,6 +80,7 @@ const policyOf = (draft: Draft): DeliveryPolicy | null => {
     ...(draft.jitter !== LEFT_OUT && { jitter: Number(draft.jitter) }),
     ...(draft.honorRetryAfter !== LEFT_OUT && { honorRetryAfter: draft.honorRetryAfter === "true" }),
     ...(draft.timeoutSeconds.trim() !== "" && { timeoutSeconds: Number(draft.timeoutSeconds) }),
+    ...(draft.rateLimit !== LEFT_OUT && { rateLimit: rateLimitOf(draft) }),
     ...(draft.disableAfter !== LEFT_OUT && { disableAfter: disableAfterOf(draft) }),
     ...(draft.onGone !== LEFT_OUT && { onGone: draft.onGone })
   }
@@ -210,6 +223,39 @@ export const PolicyForm = ({
               placeholder={`${from}: ${upper.timeoutSeconds}`}
               about="1 to 60, until the head of the answer is there."
             />
+          </fieldset>
+          <fieldset className="grid gap-3">
+            <legend className="mb-2 text-sm font-semibold">How fast</legend>
+            <Select
+              label="Rate"
+              value={draft.rateLimit}
+              onChange={set("rateLimit")}
+              choices={[
+                left(rateWords(upper.rateLimit)),
+                {
+                  id: LIMIT,
+                  label: "At most so many attempts in a time",
+                  about: "What is beyond that waits. Waiting is no failure."
+                },
+                { id: NO_LIMIT, label: "No limit" }
+              ]}
+            />
+            {draft.rateLimit === LIMIT ? (
+              <div className="grid gap-3 sm:grid-cols-2">
+                <TextField
+                  label="Attempts"
+                  value={draft.requests}
+                  onChange={set("requests")}
+                  about="1 to 10000: first ones, retries and test events together."
+                />
+                <TextField
+                  label="In so many seconds"
+                  value={draft.perSeconds}
+                  onChange={set("perSeconds")}
+                  about="1 to 3600. It holds for every window of that length."
+                />
+              </div>
+            ) : null}
           </fieldset>
           <fieldset className="grid gap-3">
             <legend className="mb-2 text-sm font-semibold">When to stop</legend>

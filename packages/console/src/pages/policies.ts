@@ -37,6 +37,12 @@ export const disabling = ({ disableAfter }: EffectivePolicy): string => {
   }
 }
 
+/** For example `at most 100 attempts in 1 min`. */
+export const rateWords = (rate: EffectivePolicy["rateLimit"]): string =>
+  rate === null
+    ? "no limit"
+    : `at most ${rate.requests} ${rate.requests === 1 ? "attempt" : "attempts"} in ${rate.perSeconds % 60 === 0 ? span(rate.perSeconds) : `${rate.perSeconds} s`}`
+
 /** Its lane makes one attempt at a time, with pauses. */
 export const isProbed = ({ consecutiveFailures, enabled }: Omit<Trying, "effectivePolicy">) =>
   enabled && consecutiveFailures >= PROBES_AFTER
@@ -63,9 +69,16 @@ export const useWaitsFor = () => {
     if (endpoint === undefined) return undefined
     if (!endpoint.enabled)
       return { brief: "when enabled", whole: "once its endpoint is enabled", why: "Its endpoint is disabled" }
+    if (!isDue) return undefined
+    const { rateLimit } = endpoint.effectivePolicy
     // A test send is a probe itself.
     const isAtOnce = delivery.test && delivery.attempts === 0
-    if (!isDue || isAtOnce || !isProbed(endpoint)) return undefined
+    if (isAtOnce || !isProbed(endpoint)) {
+      const why = `its endpoint gets ${rateWords(rateLimit)}`
+      return rateLimit === null
+        ? undefined
+        : { brief: "by its rate", whole: `when its turn comes: ${why}`, why }
+    }
     const why = `its endpoint fails, and gets ${probing(endpoint.consecutiveFailures)}`
     return { brief: "by a probe", whole: `when its turn comes: ${why}`, why }
   }

@@ -62,6 +62,27 @@ export const Time = ({ at, focusable = false }: { at: string; focusable?: boolea
   </time>
 )
 
+const MOMENTS = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+const byTheClock = (at: string) => {
+  const time = new Date(at)
+  return time.toDateString() === new Date().toDateString()
+    ? time.toLocaleTimeString()
+    : time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })
+}
+
+/** A sentence of the server, with its times by the reader's clock. */
+export const WithTimes = ({ text }: { text: string }) =>
+  text.split(MOMENTS).map((part, n) =>
+    n % 2 === 0 ? (
+      part
+    ) : (
+      <time key={part} dateTime={part} title={exactly(part)} className="whitespace-nowrap">
+        {byTheClock(part)}
+      </time>
+    )
+  )
+
 /** How long until then, as `0:27` or `23:41:07`; null once it is past. */
 export const useCountdown = (until: string | null) => {
   const now = useNow()

@@ -8,7 +8,7 @@ import { Button, buttonClass } from "../../ui/Button.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Failed, Loading } from "../../ui/States.tsx"
 import { Badge, type Tone } from "../../ui/Status.tsx"
-import { Time } from "../../ui/Time.tsx"
+import { Time, WithTimes } from "../../ui/Time.tsx"
 import { Test } from "./Test.tsx"
 
 type Diagnosed = Answer<"diagnoseWebhookEndpoint">
@@ -43,6 +43,7 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       return may("sendTestEvent") && endpoint.enabled ? <Test endpointId={endpoint.id} look="plain" /> : null
     case "updateWebhookEndpoint":
       if (!may("updateWebhookEndpoint")) return null
+      if (step.fillIn.includes("policy")) return to("policy", "Open delivery policy")
       return endpoint.enabled || !step.fillIn.includes("enabled") ? (
         to("settings", "Open settings")
       ) : (
@@ -96,8 +97,12 @@ const FindingCard = ({ endpoint, finding }: { endpoint: EndpointDetail; finding:
     <Card>
       <div className="grid gap-3">
         <div className="grid gap-1">
-          <h2 className="text-base font-semibold text-balance">{finding.summary}</h2>
-          <p className="text-sm text-soft">{finding.because}</p>
+          <h2 className="text-base font-semibold text-balance">
+            <WithTimes text={finding.summary} />
+          </h2>
+          <p className="text-sm text-soft">
+            <WithTimes text={finding.because} />
+          </p>
         </div>
         <p className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-faint">
           {finding.since === null ? null : (

@@ -11,7 +11,7 @@ import { Confirm } from "../../ui/Dialog.tsx"
 import { Icon } from "../../ui/Icon.tsx"
 import { Banner, Page } from "../../ui/Layout.tsx"
 import { Failed, Loading, Refusal } from "../../ui/States.tsx"
-import { Time } from "../../ui/Time.tsx"
+import { Time, WithTimes } from "../../ui/Time.tsx"
 import { disabling, isProbed, useProbing } from "../policies.ts"
 import { shortUrl } from "../useEndpoints.ts"
 import { EndpointDeliveries } from "./EndpointDeliveries.tsx"
@@ -119,6 +119,22 @@ const FailingBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
   )
 }
 
+/** When what waits for the rate will have been sent, by the diagnosis. */
+const RateBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may } = useSession()
+  const { data } = useOperation(
+    "diagnoseWebhookEndpoint",
+    { path: { endpointId: endpoint.id } },
+    { enabled: may("diagnoseWebhookEndpoint"), everyMs: 10_000 }
+  )
+  const found = data?.findings.find(({ code }) => code === "rate_limited_backlog")
+  return found === undefined ? null : (
+    <Banner tone="idle" title="Deliveries wait for the rate">
+      <WithTimes text={`${found.summary} ${found.because}`} />
+    </Banner>
+  )
+}
+
 const Switch = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may } = useSession()
   const update = useAct("updateWebhookEndpoint")
@@ -200,7 +216,9 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
         <DisabledBanner endpoint={endpoint} />
       ) : isProbed(endpoint) ? (
         <FailingBanner endpoint={endpoint} />
-      ) : null}
+      ) : endpoint.effectivePolicy.rateLimit === null || open === "diagnosis" ? null : (
+        <RateBanner endpoint={endpoint} />
+      )}
       <Tabs endpointId={endpoint.id} open={open} />
       {open === "settings" ? (
         <Settings endpoint={endpoint} />
