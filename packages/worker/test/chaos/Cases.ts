@@ -31,6 +31,9 @@ const twoSignatures: Count = ({ posts }) =>
 /** Posts without a recorded attempt: they were in flight when something broke. */
 const repeated: Count = (judged) => judged.posts.length - recorded(judged)
 
+const underRate: Count = (judged) =>
+  judged.model.facts.filter((fact) => fact.kind === "recorded" && fact.policy?.rateLimit != null).length
+
 /**
  * Laws about facts that only a simulated world knows: whether a worker was sure of its shards at the moment of a post, and
  * whether nothing was wrong except that notifications were not heard, or that another workspace's receivers hung. Real
@@ -59,6 +62,7 @@ export const CASES: Readonly<
     least: 1
   },
   "L16 poison": { of: "posts without a record", count: repeated, least: 1 },
+  "L21 rates": { of: "attempts under a rate", count: underRate, least: 1 },
   "L17 pauses": { of: "posts to receivers that fail", count: slowPosts, least: 10 }
 }
 

@@ -6,7 +6,7 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeSecret } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { ENCRYPTION_KEY } from "../processes/CommandEnvironment.ts"
-import type { Endpoint, Fact, Secret } from "../simulation/Facts.ts"
+import type { Endpoint, Fact, RateChange, Secret } from "../simulation/Facts.ts"
 import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -44,6 +44,8 @@ export interface History {
   readonly policies: ReadonlyMap<string, ReadonlyArray<Held>>
   /** The policy of an endpoint that has never had one. */
   readonly none: PolicyInForce
+  /** The rates that endpoints have had, in order. */
+  readonly rates: ReadonlyArray<RateChange>
   /** The moments at which something changed that requests of the endpoint depend on. */
   readonly mended: ReadonlyArray<{ readonly endpointId: string; readonly at: number }>
 }
@@ -175,6 +177,7 @@ export const readHistory = (
   const none = resolved(null)
   const policies = new Map<string, Array<Held>>()
   const mended: Array<{ endpointId: string; at: number }> = []
+  const rates: Array<RateChange> = []
   const transactions = new Map<string, Array<Logged>>()
   for (const row of log) transactions.set(row.xid, [...(transactions.get(row.xid) ?? []), row])
   const placed: Array<Placed> = []
@@ -212,6 +215,10 @@ export const readHistory = (
           const policy = resolved((now.policy ?? null) as DeliveryPolicy | null)
           policies.set(id, [...(policies.get(id) ?? []), { from: at, policy }])
         }
+        const limit = policies.get(id)?.at(-1)?.policy.rateLimit ?? none.rateLimit
+        if (now !== null && !isEqual(limit, rates.findLast((one) => one.endpointId === id)?.limit))
+          // An endpoint that is made has it from the beginning.
+          rates.push({ endpointId: id, at: old === null ? 0 : at, limit })
         if (now !== null && old !== null && (now.url !== old.url || !isEqual(now.policy, old.policy)))
           mended.push({ endpointId: id, at })
         generations.set(id, ((now ?? old!).generation as number) ?? 0)
@@ -221,5 +228,5 @@ export const readHistory = (
     }
   }
   const facts = placed.toSorted((a, b) => a.place - b.place).map(({ fact }) => fact)
-  return { facts, secrets, endpoints, policies, none, mended }
+  return { facts, secrets, endpoints, policies, none, rates, mended }
 }

@@ -4,6 +4,7 @@ import { laws } from "../simulation/Laws.ts"
 import { type Logged, readHistory } from "./ChangeHistory.ts"
 import { Clocks } from "./Clocks.ts"
 import type { Judgement } from "./Judgement.ts"
+import { beginsOf } from "./Judging.ts"
 import { lineOf } from "./MeterSums.ts"
 import { timeoutsAreThePolicies } from "./PolicyLaws.ts"
 import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
@@ -117,6 +118,50 @@ describe("the laws about delivery policies", () => {
     ["a 410 that may not", true, { onGone: "fail" }, gone, off]
   ])("§3.5 judge %s, and find a violation: %s", (_, expected, policy, attempt, row) => {
     assert.equal(brokenBy("L8 streaks", [patched(policy, 1_500), ...recorded(null, attempt, row)]), expected)
+  })
+
+  const twoASecond = { rateLimit: { requests: 2, perSeconds: 1 } }
+  it.each<[string, boolean, ReadonlyArray<number>, ReadonlyArray<number>, object, object | null]>([
+    ["as many as the rate allows", false, [3_000, 3_900, 4_001], [], twoASecond, null],
+    ["one more", true, [3_000, 3_900, 3_990], [], twoASecond, null],
+    ["one more that was never recorded", true, [3_000, 3_900], [3_990], twoASecond, null],
+    ["a post of an attempt on record", false, [3_000, 3_900], [3_910], twoASecond, null],
+    ["one more without a rate", false, [3_000, 3_900, 3_990], [], {}, null],
+    ["one more after the rate was taken away", false, [3_000, 3_900, 3_990], [], twoASecond, {}],
+    ["one more under a rate that was set long before", true, [3_000, 3_900, 3_990], [], {}, twoASecond]
+  ])("§3.5 judge %s, and find a violation: %s", (_, expected, begun, posted, policy, changed) => {
+    const made = { ...endpoint, secret: undefined, policy }
+    const attempts = begun.flatMap((at, n) => {
+      const [id, xid] = [`wha_${n}`, `a${n}`]
+      const call = { attempt_ids: [id], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+      const about = { xid, at, commit: at }
+      const attempt = {
+        ...failed,
+        id,
+        delivery_id: `whd_${n}`,
+        duration_ms: 20,
+        at: new Date(at).toISOString()
+      }
+      return [
+        logged("record", { ...call, retry_afters: [null] }, null, about),
+        logged("attempt", attempt, null, about)
+      ]
+    })
+    const ids = [...begun.map((_, n) => `whd_${n}`), "whd_lost"]
+    const { history, world } = worldOf([
+      logged("endpoint", made, null, { xid: "e", commit: 900 }),
+      ...ids.map((id) => logged("published", { id, endpoint_id: "whe_1" }, null, { xid: id })),
+      ...(changed === null
+        ? []
+        : [logged("endpoint", { ...made, policy: changed }, made, { xid: "p", commit: 1_100 })]),
+      ...attempts
+    ])
+    const posts = posted.map((at) => {
+      const deliveryId = expected ? "whd_lost" : `whd_${begun.length - 1}`
+      return { at, deliveryId, worker: 0, request: { url: "", headers: {}, body: "" } }
+    })
+    const judged = { ...world, rates: history.rates, begins: beginsOf(history, posts) }
+    assert.equal(laws["L21 rates"]!(judged).length > 0, expected)
   })
 
   it.each<[number | null, number, boolean]>([

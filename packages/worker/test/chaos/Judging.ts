@@ -18,6 +18,8 @@ import { RETRY_DELAY_MS } from "./Processes.ts"
 import type { Publishers } from "./Publishers.ts"
 import type { Receivers } from "./Receivers.ts"
 
+/** So far from an attempt on record, a post of its delivery belongs to it. */
+const BESIDE_MS = 1_000
 const GRACE_MS = 24 * 3_600_000
 
 /** With the minimum of cases. */
@@ -35,6 +37,37 @@ const DELIVERIES = `
   from posthorn.deliveries d left join posthorn.queue q on q.workspace_id = d.workspace_id and q.delivery_id = d.id`
 
 type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
+
+/**
+ * When attempts began: of what is on record by the database's clock, as the rate counts it. What was sent and never recorded began
+ * when it came, as far as anybody knows.
+ */
+export const beginsOf = (
+  { facts }: History,
+  posts: ReadonlyArray<Post>
+): ReadonlyMap<string, ReadonlyArray<number>> => {
+  const endpoints = new Map<string, string>()
+  const recorded = new Map<string, ReadonlyArray<number>>()
+  const begins = new Map<string, Array<number>>()
+  const begin = (endpointId: string, at: number) =>
+    begins.set(endpointId, [...(begins.get(endpointId) ?? []), at])
+  for (const fact of facts) {
+    if (fact.kind === "published") endpoints.set(fact.deliveryId, fact.endpointId)
+    if (fact.kind !== "recorded") continue
+    const { at, deliveryId, durationMs, endpointId } = fact.observed
+    begin(endpointId, at)
+    recorded.set(deliveryId, [...(recorded.get(deliveryId) ?? []), at, at + durationMs])
+  }
+  for (const { again = false, at, deliveryId } of posts) {
+    const times = recorded.get(deliveryId) ?? []
+    const isRecorded = times.some(
+      (from, n) => n % 2 === 0 && at >= from - BESIDE_MS && at <= times[n + 1]! + BESIDE_MS
+    )
+    const endpointId = endpoints.get(deliveryId)
+    if (!again && !isRecorded && endpointId !== undefined) begin(endpointId, at)
+  }
+  return new Map([...begins].map(([id, times]) => [id, times.toSorted((a, b) => a - b)]))
+}
 
 /** Over all policies that the endpoint had. */
 const leastTimeoutMs = ({ none, policies }: History, endpointId: string) =>
@@ -97,6 +130,8 @@ const judgedOf = (
     poison: receivers.poison,
     retryDelayMs: RETRY_DELAY_MS,
     requestTimeoutMs: (endpointId) => leastTimeoutMs(history, endpointId),
+    rates: history.rates,
+    begins: beginsOf(history, posts),
     mended: history.mended.flatMap((one) => receivers.senders.map((_, worker) => ({ ...one, worker }))),
     graceMs: GRACE_MS,
     reachMs: (at) => disturbances.reach(at),

@@ -3,7 +3,7 @@ import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
 import { faultPool, ordersOf, type Pool, SPARE } from "./ActionPools.ts"
 import { type Action, type Fault, MANNERS, type Manner, type Role, type Roles } from "./Actions.ts"
-import { policyOrNone, workspacePolicyOf } from "./Policies.ts"
+import { policyOrNone, RATED, workspacePolicyOf } from "./Policies.ts"
 
 /** The number of processes, and whether they are only killed. */
 export interface Size {
@@ -125,7 +125,7 @@ export const planOf = (seed: number, seconds: number, size: Size): Plan => {
     ...(size.onlyKills ? [] : retentionRuns(seconds * 1_000)),
     ...(poison ? [{ at: 5_000, action: { kind: "poison" as const } }] : [])
   ]
-  const policies = endpoints.map(() => policyOrNone(chance))
+  const policies = endpoints.map((manner, n) => (n === 0 && manner === "ok" ? RATED : policyOrNone(chance)))
   const workspacePolicy = chance.happens(0.5) ? workspacePolicyOf(chance) : null
   return { seed, endpoints, policies, workspacePolicy, poison, steps: steps.toSorted((a, b) => a.at - b.at) }
 }

@@ -10,10 +10,22 @@ const TIMEOUTS_SECONDS = [1, 2, 3] as const
 /** After this, every worker has given up a request, whatever the policy. */
 export const LONGEST_TIMEOUT_MS = Math.max(...TIMEOUTS_SECONDS) * 1_000
 
+/** Fast enough for what is published to be sent in the end, and slow enough for bursts to wait. One is no slow rate to a lane. */
+const RATES = [
+  { requests: 5, perSeconds: 1 },
+  { requests: 10, perSeconds: 2 },
+  { requests: 40, perSeconds: 8 },
+  { requests: 60, perSeconds: 1 }
+] as const
+
+/** Somebody always has it. */
+export const RATED: DeliveryPolicy = { rateLimit: RATES[1] }
+
 const policyOf = (chance: Chance): DeliveryPolicy => {
   const policy = simulated(chance)
   return {
     ...policy,
+    ...(policy.rateLimit !== undefined && { rateLimit: chance.oneOf(RATES) }),
     ...(policy.disableAfter?.kind === "failing_for" && {
       disableAfter: { kind: "failing_for", seconds: FAILING_FOR_SECONDS }
     }),

@@ -18,6 +18,8 @@ export interface Judged {
   readonly mended?: ReadonlyArray<Mended>
   /** The rates that endpoints have had, in the order of the changes. */
   readonly rates?: ReadonlyArray<RateChange>
+  /** When the attempts of each endpoint began, in order, where this is known better than by their posts. */
+  readonly begins?: ReadonlyMap<string, ReadonlyArray<number>>
   /** Whether its sender had lost the shard and could not know it. */
   readonly isStray?: (post: Post) => boolean
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>

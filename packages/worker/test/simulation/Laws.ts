@@ -270,21 +270,25 @@ const fence: Law = (world) =>
       : []
   )
 
-/** L21: in no window of an endpoint's rate are more attempts begun, from when its last change must be known. */
-const rates: Law = (world) => {
-  const { rates: changes = [] } = world
+const beginsByPosts = (world: Judged): ReadonlyMap<string, ReadonlyArray<number>> => {
   const sent = new Map<string, Array<number>>()
   for (const post of world.posts) {
     if (post.again || world.isStray?.(post)) continue
     const { endpointId } = endpointOf(world, post.deliveryId)
     sent.set(endpointId, [...(sent.get(endpointId) ?? []), post.at])
   }
+  return sent
+}
+
+/** L21: in no window of an endpoint's rate are more attempts begun, from when its last change must be known. */
+const rates: Law = (world) => {
+  const { begins = beginsByPosts(world), rates: changes = [] } = world
   return changes.flatMap(({ at, endpointId, limit }, n) => {
     if (limit === null) return []
     const from = at === 0 ? 0 : at + world.reachMs(at)
     const next = changes.find((change, m) => m > n && change.endpointId === endpointId)
     const until = next?.at ?? Number.POSITIVE_INFINITY
-    const times = (sent.get(endpointId) ?? []).filter((time) => time >= from && time < until)
+    const times = (begins.get(endpointId) ?? []).filter((time) => time >= from && time < until)
     return times.flatMap((first, m) => {
       const last = times[m + limit.requests]
       const slack = world.lagMs?.(first) ?? 1e-6
