@@ -40,13 +40,10 @@ export class RawAnswer {
     )
   }
 
-  get isGone(): boolean {
-    return this.socket.destroyed
-  }
-
-  /** Resolves when the connection is closed, by whichever side. */
-  gone(run: () => void): void {
+  /** Runs it when the connection is closed, by whichever side; what it gives takes that back. */
+  gone(run: () => void): () => void {
     this.socket.once("close", run)
+    return () => void this.socket.off("close", run)
   }
 
   /** Ends the connection in order (FIN). */
