@@ -57,10 +57,10 @@ export const tuned = {
   groupMost: 500,
   /**
    * While more outcomes are expected, a smaller group waits `lingerMs` for them: each call costs PostgreSQL 0.6 ms and Node 0.2
-   * ms, whatever is in it. At 100 events a second three share a call. Only requests to failing endpoints wait for it.
+   * ms, whatever is in it. At 20 events a second three share a call. Only requests to failing endpoints wait for it.
    */
   groupWanted: 200,
-  lingerMs: 30,
+  lingerMs: 100,
   /** Most attempts that may be unrecorded before sending pauses. */
   mostUnrecorded: 1_000,
 
