@@ -25,7 +25,7 @@ import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRep
 import { Effect } from "effect"
 import { transactional } from "./Transaction.ts"
 
-export const LINK_SECONDS = 600
+const LINK_SECONDS = 600
 const CODE_BYTES = 24
 
 export interface NewConsoleLink {

@@ -22,7 +22,7 @@ const INT8 = 20
 const TIMESTAMPTZ = 1184
 
 /** `2026-11-21 13:00:00.12+00` as `2026-11-21T13:00:00.120Z`; microseconds are cut. */
-export const toRfc3339 = (text: string): string => {
+const toRfc3339 = (text: string): string => {
   if (text.endsWith("+00") && text.charCodeAt(10) === 32) {
     const fraction = text.slice(19, -3)
     return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(1, 4).padEnd(3, "0")}Z`

@@ -14,7 +14,7 @@ export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/per
 }) {}
 
 /** Rows that one pass may remove. Source: spec §8. */
-export const PASS = 100
+const PASS = 100
 
 export interface Removed {
   readonly deliveries: number

@@ -18,7 +18,7 @@ import { Count, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { madeBetween, refusing, type SqlProblem, type Times } from "../client/Statement.ts"
-import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
+import { makePayloadPages } from "./internal/PayloadPages.ts"
 import { makePublishing, type NewEvent, type Publish, Published } from "./internal/Publishing.ts"
 
 export { type NewEvent, Published }
@@ -82,7 +82,6 @@ const Raw = Schema.Struct({
   deliveries: Count,
   missed: Count
 })
-export type EventRow = WithPayload<typeof Raw.Type>
 
 /** A scalar at a position within a payload. */
 export interface PayloadValue {

@@ -23,7 +23,7 @@ export interface TraceItem extends Omit<typeof Raw.Type, "facts"> {
   readonly [member: string]: unknown
 }
 
-export const MAX_ITEMS = 1_000
+const MAX_ITEMS = 1_000
 const MAX_DELIVERIES = 1_000
 
 const TRACE_ID = /^[0-9a-f]{32}$/

@@ -16,7 +16,7 @@ import { problemOf } from "./Failures.ts"
 import { boundPipelining } from "./Pipelining.ts"
 import { cutStalledAnswers } from "./StalledAnswers.ts"
 
-export const HEADER_LIMIT = 16_384
+const HEADER_LIMIT = 16_384
 const GRACE_MS = 10_000
 /** How often Node looks for senders that are late: they are told so at most this much later. */
 const LATE_CHECK_MS = 250
