@@ -245,6 +245,8 @@ create table posthorn.endpoints (
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamp(3) with time zone,
+  public_key bytea,
+  previous_public_key bytea,
   policy jsonb,
   request jsonb,
   request_secrets bytea,
@@ -254,11 +256,14 @@ create table posthorn.endpoints (
   constraint endpoints_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint endpoints_check CHECK ((enabled = (disabled_reason IS NULL))),
   constraint endpoints_check1 CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
+  constraint endpoints_check2 CHECK (((previous_public_key IS NULL) OR ((public_key IS NOT NULL) AND (previous_secret IS NOT NULL)))),
   constraint endpoints_description_check CHECK ((length(description) <= 500)),
   constraint endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['manual'::text, 'consecutive_failures'::text, 'failing_for'::text, 'gone'::text]))),
   constraint endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 100))),
   constraint endpoints_external_id_check CHECK ((external_id ~ '^[A-Za-z0-9_.:-]{1,128}$'::text)),
   constraint endpoints_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+  constraint endpoints_previous_public_key_check CHECK ((length(previous_public_key) = 32)),
+  constraint endpoints_public_key_check CHECK ((length(public_key) = 32)),
   constraint endpoints_url_check CHECK ((length(url) <= 2048))
 ) with (fillfactor=80);
 CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);

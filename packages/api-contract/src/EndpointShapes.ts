@@ -5,7 +5,7 @@ import { RequestProfile, SentRequestProfile } from "@posthorn/domain/RequestProf
 import { SIGNING_SECRET } from "@posthorn/domain/SigningSecret"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
-import { A_DAY_LATER, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
+import { A_DAY_LATER, PUBLIC_KEY, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
 import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
 import { PageOf, Storable, withDefault } from "./Wire.ts"
 
@@ -60,6 +60,11 @@ export const WebhookEndpointDetail = Schema.Struct({
     Timestamp,
     "Until then deliveries are signed with the previous secret too; null when there is none.",
     A_DAY_LATER
+  ),
+  publicKey: NullOr(
+    Schema.String,
+    "`whpk_<base64>`, which verifies its `standard_v1a` signatures; null without that recipe.",
+    PUBLIC_KEY
   ),
   missedEvents: Schema.Struct({
     count: Integer("How many events matched.", 3),

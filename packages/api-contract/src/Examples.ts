@@ -16,6 +16,7 @@ export const A_YEAR_LATER = "2027-11-21T13:00:00.000Z"
 
 export const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
+export const PUBLIC_KEY = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 export const ROTATED_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwC2FVsBQIhro="
 
 export const API_TOKEN = `phk_64401b2c93f5e0b7d1c4a98e62f03_${"0123456789abcdef".repeat(4)}_00000000`

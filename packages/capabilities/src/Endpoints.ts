@@ -12,26 +12,27 @@ import {
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import type { SentRequestProfile } from "@posthorn/domain/RequestProfile"
-import { signingKeyOf } from "@posthorn/domain/SigningSecret"
+import { isSignedByKeyPair, type SentRequestProfile } from "@posthorn/domain/RequestProfile"
+import { readKeys, signingKeyOf, writeKeys } from "@posthorn/domain/SigningSecret"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
-import { SecretBox } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
   type EndpointDetailRow,
   type EndpointRow,
   type EndpointSettings,
-  EndpointsRepo
+  EndpointsRepo,
+  type SealedKeys
 } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
-import { encodeSecret, generateSecret } from "@posthorn/signature"
+import { encodeSecret, generateKeyPair, generateSecret, PUBLIC_KEY_PREFIX } from "@posthorn/signature"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
-import { RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
+import { type EndpointKey, RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEndpoint {
@@ -61,6 +62,8 @@ export interface EndpointQuery extends ListQuery {
 export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
+
+const UNREADABLE = "No ENCRYPTION_KEY opens the endpoint's secret: rotate it first"
 
 const NO_REQUEST: StoredRequest = { request: null, requestSecrets: null }
 
@@ -93,10 +96,14 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const workspaces = yield* WorkspacesRepo
     const { allowedTargets, limits, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
-    /** With its policy as it holds. */
-    const detail = ({ workspacePolicy, ...endpoint }: EndpointDetailRow) => ({
+    /** With its policy as it holds, and its public key if the pair signs. */
+    const detail = ({ publicKey, workspacePolicy, ...endpoint }: EndpointDetailRow) => ({
       ...endpoint,
-      effectivePolicy: resolve(endpoint.policy, workspacePolicy, { requestTimeoutMs, retryDelayMs })
+      effectivePolicy: resolve(endpoint.policy, workspacePolicy, { requestTimeoutMs, retryDelayMs }),
+      publicKey:
+        publicKey !== null && isSignedByKeyPair(endpoint.request)
+          ? PUBLIC_KEY_PREFIX + publicKey.toString("base64")
+          : null
     })
 
     const checkUrl = (url: string) =>
@@ -114,6 +121,34 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         : Effect.succeed(Redacted.make(encodeSecret(key)))
     }
 
+    /** A secret, with a new key pair if one is wanted. */
+    const sealed = (row: EndpointKey, secret: Redacted.Redacted, withKeyPair: boolean): SealedKeys => {
+      const pair = withKeyPair ? generateKeyPair() : null
+      const keys = writeKeys({ secret: Redacted.value(secret), privateKey: pair?.privateKey ?? null })
+      return {
+        secret: box.seal(row, Redacted.make(keys)),
+        publicKey: pair && Buffer.from(pair.publicKey.slice(PUBLIC_KEY_PREFIX.length), "base64")
+      }
+    }
+
+    /** Makes the key pair of an endpoint that has none yet. Once made it is kept, also while it does not sign. */
+    const ensureKeyPair = (row: EndpointKey) =>
+      Effect.gen(function* () {
+        const present = yield* endpoints.lockKeys(row.workspaceId, row.endpointId)
+        if (present === undefined || present.publicKey !== null) return
+        const secret = yield* Effect.try({
+          try: () => Redacted.make(readKeys(Redacted.value(box.open(row, present.secret))).secret),
+          catch: (error) => error
+        }).pipe(
+          Effect.catchAll((error) =>
+            error instanceof SecretUnreadable
+              ? Effect.fail(invalid("/request/signatures", UNREADABLE))
+              : Effect.die(error)
+          )
+        )
+        yield* endpoints.setKeyPair(row.workspaceId, row.endpointId, sealed(row, secret, true))
+      })
+
     const create = (sent: NewEndpoint) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
@@ -125,10 +160,11 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         if ((yield* endpoints.count(workspaceId)) >= limit)
           return yield* new LimitReached({ limit, of: "endpoints" })
         const id = newId("endpoint")
-        const secret = box.seal({ workspaceId, endpointId: id }, signingSecret)
-        const request = yield* requests.next({ workspaceId, endpointId: id }, NO_REQUEST, sent.request, false)
+        const row = { workspaceId, endpointId: id }
+        const request = yield* requests.next(row, NO_REQUEST, sent.request, false)
         const endpoint = yield* endpoints.insert(workspaceId, {
           ...request,
+          ...sealed(row, signingSecret, isSignedByKeyPair(request.request)),
           id,
           url,
           description: sent.description ?? null,
@@ -136,8 +172,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           externalId: sent.externalId ?? null,
           metadata: sent.metadata ?? {},
           policy: sent.policy ?? null,
-          enabled: sent.enabled,
-          secret
+          enabled: sent.enabled
         })
         yield* audit.append({
           workspaceId,
@@ -242,6 +277,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
         const { request, requestSecrets } = yield* requestOf(present, sent, url ?? present.url)
+        if (request !== undefined && isSignedByKeyPair(request))
+          yield* ensureKeyPair({ workspaceId, endpointId })
         yield* change(present, { ...sent, url, request }, requestSecrets)
         return detail((yield* endpoints.findDetail(workspaceId, endpointId))!)
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
@@ -277,21 +314,29 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       }).pipe(transactional(sql))
     })
 
-    /** Makes a new signing secret, shown only once; the old one also signs for 24 hours. Source: spec §3.3. */
+    /**
+     * Makes a new signing secret, shown only once, and a new key pair where there is one; the old ones also sign for 24 hours.
+     * Source: spec §3.3.
+     */
     const rotateSecret = (endpointId: EndpointId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const present = yield* endpoints.lockKeys(workspaceId, endpointId)
+        if (present === undefined) return yield* new WebhookEndpointNotFound()
+        const hasKeyPair = present.publicKey !== null
         const signingSecret = generateSecret()
-        const sealed = box.seal({ workspaceId, endpointId }, Redacted.make(signingSecret))
-        const rotated = yield* endpoints.rotate(workspaceId, endpointId, sealed)
-        if (rotated === undefined) return yield* new WebhookEndpointNotFound()
+        const keys = sealed({ workspaceId, endpointId }, Redacted.make(signingSecret), hasKeyPair)
+        const rotated = yield* endpoints.rotate(workspaceId, endpointId, keys)
         yield* audit.append({
           workspaceId,
           actor,
           traceId,
           action: "webhook.secret_rotated",
           target: { type: "webhook_endpoint", id: endpointId },
-          changes: { fields: ["signingSecret"], previousSecretExpiresAt: rotated.previousSecretExpiresAt }
+          changes: {
+            fields: hasKeyPair ? ["signingSecret", "publicKey"] : ["signingSecret"],
+            previousSecretExpiresAt: rotated.previousSecretExpiresAt
+          }
         })
         return { endpointId, signingSecret, previousSecretExpiresAt: rotated.previousSecretExpiresAt }
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.rotateSecret"))

@@ -24,7 +24,7 @@ export interface StoredRequest {
   readonly requestSecrets: Buffer | null
 }
 
-interface EndpointKey {
+export interface EndpointKey {
   readonly workspaceId: WorkspaceId
   readonly endpointId: EndpointId
 }

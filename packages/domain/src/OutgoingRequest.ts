@@ -5,7 +5,13 @@
  * Pure. Source: spec §2.4, §2.9 and §4.1.
  */
 import { type BodyContent, contentTypeOf, shapedBody } from "./RequestBody.ts"
-import { type HmacSignature, type RequestProfile, shapeOf, signaturesOf } from "./RequestProfile.ts"
+import {
+  type HmacSignature,
+  type RequestProfile,
+  shapeOf,
+  signaturesOf,
+  standardSchemesOf
+} from "./RequestProfile.ts"
 import { type Headers, spelt } from "./RequestSecrets.ts"
 
 export interface DeliveryContent extends BodyContent {
@@ -37,23 +43,23 @@ export interface RequestPlan {
   readonly shape: ReturnType<typeof shapeOf>
   /** Only where it is not that of every other request. */
   readonly contentType: Headers
-  readonly isStandard: boolean
+  /** What `webhook-signature` holds, in this order; none: it is not sent. */
+  readonly schemes: ReturnType<typeof standardSchemesOf>
   readonly hmacs: ReadonlyArray<HmacSignature>
 }
 
 export const planOf = (profile: RequestProfile): RequestPlan => {
   const shape = shapeOf(profile)
-  const signatures = signaturesOf(profile)
   return {
     shape,
     contentType: shape === "cloudevents" ? { "content-type": contentTypeOf(shape) } : {},
-    isStandard: signatures.some(({ scheme }) => scheme === "standard_v1"),
-    hmacs: signatures.filter((recipe) => recipe.scheme === "hmac")
+    schemes: standardSchemesOf(profile),
+    hmacs: signaturesOf(profile).filter((recipe) => recipe.scheme === "hmac")
   }
 }
 
 export const outgoing = (
-  { contentType, hmacs, isStandard, shape }: RequestPlan,
+  { contentType, hmacs, schemes, shape }: RequestPlan,
   content: DeliveryContent,
   timestamp: string,
   { hmac, standard }: Signers
@@ -65,7 +71,7 @@ export const outgoing = (
     "webhook-id": content.deliveryId,
     "webhook-timestamp": timestamp
   }
-  if (isStandard) headers["webhook-signature"] = standard(signed)
+  if (schemes.length > 0) headers["webhook-signature"] = standard(signed)
   for (const recipe of hmacs) headers[spelt(recipe.header)] = hmac(recipe, signed)
   headers["x-trace-id"] = content.traceId
   if (content.isTest) headers["x-posthorn-test"] = "true"

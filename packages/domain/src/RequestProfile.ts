@@ -114,6 +114,12 @@ export type HmacSignature = typeof HmacSignature.Type
 
 export const SignatureRecipe = Schema.Union(
   Schema.Struct({ scheme: kind("standard_v1", "HMAC-SHA256 of Standard Webhooks.") }),
+  Schema.Struct({
+    scheme: kind(
+      "standard_v1a",
+      "Ed25519 of Standard Webhooks, by a key pair of its own, in the same header."
+    )
+  }),
   HmacSignature
 ).annotations({
   identifier: "SignatureRecipe",
@@ -286,5 +292,14 @@ export type SentRequestProfile = typeof SentRequestProfile.Type
 const STANDARD: ReadonlyArray<SignatureRecipe> = [{ scheme: "standard_v1" }]
 
 export const signaturesOf = ({ signatures = STANDARD }: Pick<RequestProfile, "signatures">) => signatures
+
+/** The recipes of `webhook-signature`, each once. */
+export const standardSchemesOf = (profile: RequestProfile) => [
+  ...new Set(signaturesOf(profile).flatMap(({ scheme }) => (scheme === "hmac" ? [] : [scheme])))
+]
+
+/** Whether a key pair of its own signs its requests. */
+export const isSignedByKeyPair = (profile: RequestProfile | null) =>
+  profile !== null && standardSchemesOf(profile).includes("standard_v1a")
 
 export const shapeOf = ({ body = "envelope" }: Pick<RequestProfile, "body">) => body

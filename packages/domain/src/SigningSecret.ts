@@ -1,6 +1,6 @@
 /**
- * A signing secret that is taken over from another sender, so that its receivers need not change: which texts are one, and
- * the HMAC key that each stands for. Pure. Source: spec §2.1.
+ * An endpoint's signing keys as text: how they are sealed, and which secrets of another sender can be taken over, so that its
+ * receivers need not change. Pure. Source: spec §2.1 and §2.9.
  */
 import { Either, Encoding } from "effect"
 
@@ -22,4 +22,21 @@ export const signingKeyOf = (secret: string, encoding?: "text"): Uint8Array | un
   return key !== undefined && key.length >= 24 && key.length <= 64 && Encoding.encodeBase64(key) === base64
     ? key
     : undefined
+}
+
+/** What an endpoint signs with. */
+export interface SigningKeys {
+  /** `whsec_…`. */
+  readonly secret: string
+  /** `whsk_…`; null as long as the endpoint has no key pair. */
+  readonly privateKey: string | null
+}
+
+/** As they are sealed: one text, so that secret and key pair rotate together. */
+export const writeKeys = ({ privateKey, secret }: SigningKeys): string =>
+  privateKey === null ? secret : `${secret} ${privateKey}`
+
+export const readKeys = (text: string): SigningKeys => {
+  const [secret = "", privateKey = null] = text.split(" ")
+  return { secret, privateKey }
 }

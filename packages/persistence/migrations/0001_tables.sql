@@ -110,10 +110,14 @@ create table posthorn.endpoints (
   failing_since timestamptz(3),
   -- Raised whenever it is enabled again: attempts begun under an older generation no longer count towards the streak.
   generation integer not null default 0,
-  -- AES-256-GCM, bound to this row; see SecretBox. The previous one signs too until it expires.
+  -- The signing secret and, once a key pair signs too, its private key, as one text: AES-256-GCM, bound to this row; see
+  -- SecretBox. The previous ones sign too until they expire.
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
+  -- The public keys of those key pairs, Ed25519; null without one.
+  public_key bytea check (length(public_key) = 32),
+  previous_public_key bytea check (length(previous_public_key) = 32),
   -- The delivery policy; null means the workspace's. Validated by its writers.
   policy jsonb,
   -- What its requests look like, and the secrets in them, sealed as one text; null means as always. Validated by its writers.
@@ -123,7 +127,8 @@ create table posthorn.endpoints (
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),
   check (enabled = (disabled_reason is null)),
-  check ((previous_secret is null) = (previous_secret_expires_at is null))
+  check ((previous_secret is null) = (previous_secret_expires_at is null)),
+  check (previous_public_key is null or (public_key is not null and previous_secret is not null))
 ) with (fillfactor = 80);
 -- Of names alone: a plan for an endpoint's id must not take it.
 create unique index endpoints_external_id on posthorn.endpoints (workspace_id, external_id) where external_id is not null;

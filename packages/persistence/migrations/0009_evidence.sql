@@ -110,7 +110,7 @@ begin
     execute format('grant update (name, waiting_limit, bytes_limit, endpoints_limit, tokens_limit, publish_per_minute, used_up, policy) on posthorn.workspaces to %s', other);
     execute format('grant update (url, description, event_types, external_id, metadata, policy, request, request_secrets, enabled,
       disabled_reason, disabled_at, consecutive_failures, failing_since, generation, secret, previous_secret,
-      previous_secret_expires_at, updated_at)
+      previous_secret_expires_at, public_key, previous_public_key, updated_at)
       on posthorn.endpoints to %s', other);
     execute format('grant update (missed) on posthorn.events to %s', other);
     execute format('grant update (status, attempts, next_attempt_at, last_http_status, last_failure_reason, last_duration_ms,

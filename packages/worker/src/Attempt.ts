@@ -17,11 +17,18 @@ import {
   sentHeaders,
   shownHeaders
 } from "@posthorn/domain/RequestSecrets"
+import { readKeys } from "@posthorn/domain/SigningSecret"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import { decodeKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
+import {
+  decodeKey,
+  decodePrivateKey,
+  type SigningKey,
+  signWithKeys,
+  signWithRecipe
+} from "@posthorn/signature"
 import { Data, Either, Option, Redacted, Schema } from "effect"
 import { type Authentication, authenticationOf, NONE } from "./Authentication.ts"
 import type { Resolve } from "./Policies.ts"
@@ -96,28 +103,40 @@ export const makePrepare = (
     const url = Either.getOrNull(validateWebhookUrl(endpoint.url, allowed))
     if (url === null) return "invalid_url"
     const requestTimeoutMs = resolve(endpoint.policy).timeoutSeconds * 1_000
-    const signers = signersOf(lane, endpoint)
-    if (endpoint.request === null) return { url, requestTimeoutMs, plan: STANDARD, signers, own: null }
+    if (endpoint.request === null) {
+      const signers = signersOf(lane, endpoint, STANDARD)
+      return { url, requestTimeoutMs, plan: STANDARD, signers, own: null }
+    }
     const profile = readable(lane, readProfile(endpoint.request))
+    const plan = planOf(profile)
+    const signers = signersOf(lane, endpoint, plan)
     const secrets = secretsOf(lane, endpoint)
     const [sent, shown] = [sentHeaders(profile, secrets), shownHeaders(profile)]
     const conceal = concealing(sent, shown, secrets)
     const own = { sent, shown, conceal, authentication: authenticationOf(profile, secrets, allowed) }
-    return { url, requestTimeoutMs, plan: planOf(profile), signers, own }
+    return { url, requestTimeoutMs, plan, signers, own }
   }
 
   const signersOf = (
     { endpointId, workspaceId }: LaneRef,
-    { previousSecret, secret }: DispatchEndpoint
+    { previousSecret, secret }: DispatchEndpoint,
+    { schemes }: RequestPlan
   ): Signers => {
-    const open = (sealed: Uint8Array) =>
-      decodeKey(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
+    const open = (sealed: Uint8Array) => {
+      const { privateKey, secret } = readKeys(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
+      const hmac = decodeKey(secret)
+      const pair = privateKey === null ? [] : [decodePrivateKey(privateKey)]
+      const standard = schemes.flatMap(
+        (scheme): ReadonlyArray<SigningKey> => (scheme === "standard_v1" ? [hmac] : pair)
+      )
+      return { hmac, standard }
+    }
     const current = open(secret)
     const previous = previousSecret === null ? null : unlessLost(() => open(previousSecret))
-    const keys = previous === null ? [current] : [current, previous]
+    const keys = [...current.standard, ...(previous?.standard ?? [])]
     return {
       standard: ({ body, id, timestamp }) => signWithKeys(id, timestamp, body, keys),
-      hmac: (recipe, signed) => signWithRecipe(recipe, signed, current)
+      hmac: (recipe, signed) => signWithRecipe(recipe, signed, current.hmac)
     }
   }
 
@@ -169,7 +188,7 @@ const readable = <A>({ endpointId }: Pick<LaneRef, "endpointId">, read: Option.O
   Option.getOrThrowWith(read, () => new ProfileUnreadable({ endpointId }))
 
 /** The previous secret, or null if no master key opens it any more: the current secret still signs. */
-const unlessLost = (open: () => Buffer): Buffer | null => {
+const unlessLost = <A>(open: () => A): A | null => {
   try {
     return open()
   } catch (error) {

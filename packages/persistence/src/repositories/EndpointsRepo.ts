@@ -11,7 +11,7 @@ import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
-import { all, counted, first } from "../client/Query.ts"
+import { all, counted, first, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
 
@@ -36,6 +36,7 @@ const Detail = Schema.Struct({
   updatedAt: Time,
   previousSecretExpiresAt: Schema.NullOr(Time),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
+  publicKey: Schema.NullOr(Bytes),
   /** Number of missed events. */
   since: Schema.NullOr(Time),
   count: Count
@@ -47,6 +48,14 @@ export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "s
 
 const RequestSecrets = Schema.Struct({ requestSecrets: Schema.NullOr(Bytes) })
 
+const SealedKeys = Schema.Struct({
+  /** `SigningKeys`, sealed. */
+  secret: Bytes,
+  /** Of the key pair among them; null without one. */
+  publicKey: Schema.NullOr(Bytes)
+})
+export type SealedKeys = typeof SealedKeys.Type
+
 const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
 /** What an update may change. */
@@ -55,9 +64,8 @@ export type EndpointSettings = Pick<
   "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "request" | "enabled"
 >
 
-export interface NewEndpoint extends EndpointSettings {
+export interface NewEndpoint extends EndpointSettings, SealedKeys {
   readonly id: EndpointId
-  readonly secret: Buffer
   readonly requestSecrets: Buffer | null
 }
 
@@ -80,14 +88,14 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         rows(sql, EndpointRow)`
         insert into posthorn.endpoints
           (workspace_id, id, url, description, event_types, external_id, metadata, policy, request, request_secrets, enabled,
-            disabled_reason, disabled_at, secret)
+            disabled_reason, disabled_at, secret, public_key)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
           ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb,
           ${jsonOrNull(endpoint.request)}::jsonb, ${endpoint.requestSecrets}, ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
-          ${endpoint.secret})
+          ${endpoint.secret}, ${endpoint.publicKey})
         returning ${columns}`.pipe(
           Effect.map((rows) => rows[0]!),
           taken
@@ -115,7 +123,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           case when previous_secret_expires_at > now() then previous_secret_expires_at end
             as "previousSecretExpiresAt",
           (select w.policy from posthorn.workspaces w where w.id = e.workspace_id) as "workspacePolicy",
-          disabled_at as since,
+          public_key as "publicKey", disabled_at as since,
           (select count(*) from posthorn.missed_events m
            where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
              and m.created_at >= e.disabled_at) as count
@@ -142,6 +150,16 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
+
+      /** What it signs with, locked for a caller that is about to change it. */
+      const lockKeys = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, SealedKeys)`select secret, public_key as "publicKey" from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
+
+      /** Gives it its first key pair, sealed with its secret; the row must be locked. */
+      const setKeyPair = (workspaceId: WorkspaceId, endpointId: EndpointId, keys: SealedKeys) =>
+        sql`update posthorn.endpoints set secret = ${keys.secret}, public_key = ${keys.publicKey}
+        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(Effect.asVoid, Effect.orDie)
 
       /** The sealed secrets of its request. */
       const requestSecrets = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
@@ -211,11 +229,11 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** Makes `secret` the current one. The previous secret stays valid for 24 hours; an older one is dropped at once. */
-      const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
-        first(sql, Rotated)`
+      /** Makes `keys` the current ones. The previous ones stay valid for 24 hours; older ones are dropped at once. */
+      const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, keys: SealedKeys) =>
+        one(sql, Rotated)`
         update posthorn.endpoints
-        set previous_secret = secret, secret = ${secret},
+        set previous_secret = secret, secret = ${keys.secret}, previous_public_key = public_key, public_key = ${keys.publicKey},
             previous_secret_expires_at = date_trunc('milliseconds', clock_timestamp()) + interval '24 hours',
             updated_at = date_trunc('milliseconds', clock_timestamp())
         where workspace_id = ${workspaceId} and id = ${endpointId}
@@ -230,10 +248,12 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         lock,
         lockForRemoval,
         lockForUpdate,
+        lockKeys,
         remove,
         removeDeliveries,
         requestSecrets,
         rotate,
+        setKeyPair,
         update
       } as const
     })

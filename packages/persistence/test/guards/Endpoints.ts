@@ -103,7 +103,8 @@ const scenarios = writeScenarios((it) => {
           request: null,
           requestSecrets: null,
           enabled,
-          secret: Buffer.from("secret")
+          secret: Buffer.from("secret"),
+          publicKey: null
         })
       )
     assert.deepEqual(
@@ -117,9 +118,9 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("EndpointsRepo.ts lock, EndpointsRepo.ts lockForUpdate, EndpointsRepo.ts lockForRemoval: a locked endpoint can be neither changed nor removed; others can", async (stage) => {
+  it("EndpointsRepo.ts lock, EndpointsRepo.ts lockForUpdate, EndpointsRepo.ts lockKeys, EndpointsRepo.ts lockForRemoval: a locked endpoint can be neither changed nor removed; others can", async (stage) => {
     const { acme, endpoints, one, twin, two } = await scene(stage)
-    const { lock, lockForRemoval, lockForUpdate } = endpoints
+    const { lock, lockForRemoval, lockForUpdate, lockKeys } = endpoints
     for (const [workspace, id] of [
       [acme, one],
       [acme, two],
@@ -136,11 +137,12 @@ const scenarios = writeScenarios((it) => {
         })
       await held(lock(workspace, id), "for no key update")
       await held(lockForUpdate(workspace, id), "for share")
+      await held(lockKeys(workspace, id), "for share")
       await held(lockForRemoval(workspace, id), "for key share")
     }
   })
 
-  it("EndpointsRepo.ts update, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: only the endpoint with this id in this workspace is changed, rotated and removed", async (stage) => {
+  it("EndpointsRepo.ts update, EndpointsRepo.ts setKeyPair, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: only the endpoint with this id in this workspace is changed, rotated and removed", async (stage) => {
     const { acme, endpoints, one, twin } = await scene(stage)
     for (const workspace of [acme, twin]) {
       const present = (await stage.repos.run(endpoints.find(workspace, one)))!
@@ -150,9 +152,11 @@ const scenarios = writeScenarios((it) => {
         description: "new",
         request: { body: "payload" } as const
       }
+      const keys = { secret: Buffer.from("new"), publicKey: Buffer.alloc(32) }
       const acts = [
         () => stage.repos.run(endpoints.update(workspace, present, next, null)),
-        () => stage.repos.run(endpoints.rotate(workspace, one, Buffer.from("new"))),
+        () => stage.repos.run(endpoints.setKeyPair(workspace, one, keys)),
+        () => stage.repos.run(endpoints.rotate(workspace, one, keys)),
         () => stage.repos.run(endpoints.remove(workspace, one))
       ]
       for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)

@@ -32,6 +32,7 @@ import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { Failures } from "./Failures.ts"
 import { makeNodeServer, refusing } from "./NodeServer.ts"
 import { pagesLive } from "./Pages.ts"
+import { publicKeySetsLive } from "./PublicKeySets.ts"
 import { Readiness } from "./Readiness.ts"
 import { makeRequests } from "./Requests.ts"
 import { makeRouteTable } from "./RouteTable.ts"
@@ -67,7 +68,8 @@ const routesLive = Layer.mergeAll(
   mcpLive,
   sessionRoutesLive,
   consolePagesLive,
-  pagesLive
+  pagesLive,
+  publicKeySetsLive
 ).pipe(Layer.provideMerge(operationsLive))
 
 const application = Effect.gen(function* () {

@@ -49,6 +49,7 @@ const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
   externalId: null,
   metadata: {},
   policy: null,
+  request: null,
   enabled,
   disabledReason: enabled ? null : "manual",
   consecutiveFailures: 0
@@ -59,6 +60,7 @@ const detail = (modelled: Modelled) => ({
   effectivePolicy: expect.any(Object),
   createdAt: expect.any(String),
   updatedAt: expect.any(String),
+  publicKey: null,
   previousSecretExpiresAt: modelled.rotated ? expect.any(String) : null,
   missedEvents: {
     count: modelled.missed ?? 0,

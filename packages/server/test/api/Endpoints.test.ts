@@ -33,6 +33,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         externalId: null,
         metadata: {},
         policy: null,
+        request: null,
         enabled: true,
         disabledReason: null,
         consecutiveFailures: 0
@@ -44,11 +45,13 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       )
       expect(detail.body).toEqual({
         ...endpoint,
+        publicKey: null,
         effectivePolicy: {
           retries: { kind: "standard" },
           jitter: 0,
           honorRetryAfter: false,
           timeoutSeconds: 10,
+          rateLimit: null,
           disableAfter: { kind: "failures", count: 20 },
           onGone: "fail",
           givesUpAfterSeconds: 630
@@ -83,6 +86,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
           "id",
           "metadata",
           "policy",
+          "request",
           "url"
         ].sort()
       )

@@ -1,6 +1,12 @@
 /** The request as it will look, made by the same functions that make the real one. It holds no secret and no real signature. */
 
-import { type DeliveryContent, outgoing, planOf, type Signers } from "@posthorn/domain/OutgoingRequest"
+import {
+  type DeliveryContent,
+  outgoing,
+  planOf,
+  type RequestPlan,
+  type Signers
+} from "@posthorn/domain/OutgoingRequest"
 import { contentTypeOf } from "@posthorn/domain/RequestBody"
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { shownHeaders } from "@posthorn/domain/RequestSecrets"
@@ -9,14 +15,14 @@ import { useSession } from "../../../session/session.tsx"
 import { Code } from "../../../ui/Code.tsx"
 import { Card } from "../../../ui/Layout.tsx"
 
-const signers: Signers = {
-  standard: () => "v1,<signature>",
+const signersOf = ({ schemes }: RequestPlan): Signers => ({
+  standard: () => schemes.map((scheme) => `${scheme.slice("standard_".length)},<signature>`).join(" "),
   hmac: ({ format }, { id, timestamp }) =>
     format
       .replaceAll("{signature}", "<signature>")
       .replaceAll("{timestamp}", timestamp)
       .replaceAll("{id}", id)
-}
+})
 
 const sampleOf = (slug: string, at: Date): DeliveryContent => ({
   deliveryId: "whd_64401b2c93f5e0b7d1c4a98e62f03" as DeliveryContent["deliveryId"],
@@ -31,11 +37,12 @@ const sampleOf = (slug: string, at: Date): DeliveryContent => ({
 export const Preview = ({ profile, url }: { profile: RequestProfile; url: string }) => {
   const { slug, welcome } = useSession()
   const [at] = useState(() => new Date())
+  const plan = planOf(profile)
   const { body, headers } = outgoing(
-    planOf(profile),
+    plan,
     sampleOf(slug, at),
     String(Math.floor(at.getTime() / 1000)),
-    signers
+    signersOf(plan)
   )
   const all = {
     "content-type": contentTypeOf("envelope"),

@@ -10,6 +10,11 @@ const MOST = 3
 const schemes = [
   { id: "standard_v1", label: "Standard Webhooks", about: "HMAC-SHA256 in the header webhook-signature." },
   {
+    id: "standard_v1a",
+    label: "Standard Webhooks, by public key",
+    about: "Ed25519 in the same header: the receiver holds no secret."
+  },
+  {
     id: "hmac",
     label: "HMAC of your own",
     about: "In a header and a format that the receiver knows already."
@@ -95,8 +100,8 @@ export const SignatureFields = ({
     <fieldset className="grid gap-3">
       <legend className="mb-2 text-sm font-semibold">Signatures</legend>
       <p className="text-sm text-soft">
-        Each is sent, so that a receiver can move from one to another. All are made with the endpoint's
-        signing secret.
+        Each is sent, so that a receiver can move from one to another. The HMACs are made with the endpoint's
+        signing secret, a public key's with a key pair of its own.
       </p>
       <ol className="grid gap-3">
         {signatures.map((recipe, n) => (
@@ -109,7 +114,9 @@ export const SignatureFields = ({
                   value={recipe.scheme}
                   onChange={(scheme) =>
                     replace({
-                      ...(scheme === "hmac" ? presets[0]!.recipe : { scheme: "standard_v1" }),
+                      ...(scheme === "hmac"
+                        ? presets[0]!.recipe
+                        : { scheme: scheme as "standard_v1" | "standard_v1a" }),
                       key: recipe.key
                     })
                   }

@@ -17,7 +17,11 @@ const caveatOf = (recipe: SignatureRecipe) => {
 }
 
 const nameOf = (recipe: SignatureRecipe) =>
-  recipe.scheme === "hmac" ? `HMAC in ${recipe.header}` : "Standard Webhooks"
+  recipe.scheme === "hmac"
+    ? `HMAC in ${recipe.header}`
+    : recipe.scheme === "standard_v1a"
+      ? "Standard Webhooks, by public key"
+      : "Standard Webhooks"
 
 export const Verifiers = ({ signatures }: { signatures: ReadonlyArray<SignatureRecipe> }) => {
   const [language, setLanguage] = useState<Language>("TypeScript")

@@ -14,7 +14,11 @@ export type Language = (typeof languages)[number]
 export type SecretKind = "whsec" | "text"
 
 export const verifierOf = (recipe: SignatureRecipe, secret: SecretKind, language: Language): string =>
-  recipe.scheme === "hmac" ? hmac[language](readOf(recipe), secret) : standard[language](secret)
+  recipe.scheme === "hmac"
+    ? hmac[language](readOf(recipe), secret)
+    : recipe.scheme === "standard_v1a"
+      ? publicKey[language]
+      : standard[language](secret)
 
 /** A template without its braces: literal text, and names of variables. */
 type Piece = { readonly text: string } | { readonly name: string }
@@ -63,6 +67,7 @@ const lines = (...all: ReadonlyArray<string | false>) =>
 const quoted = (text: string) => JSON.stringify(text)
 
 const NOT_WHSEC = "The secret must be the endpoint's, whsec_ included"
+const NOT_WHPK = "The key must be the endpoint's public one, whpk_ included"
 const NO_SECRET = "The secret is empty"
 const NO_MATCH = "The signature does not match"
 const TOO_OFF = "The timestamp is more than five minutes off"
@@ -219,6 +224,82 @@ const standard: Record<Language, (secret: SecretKind) => string> = {
       "\treturn nil",
       "}"
     )
+}
+
+/** By the key that the endpoint shows, and the workspace publishes. */
+const publicKey: Record<Language, string> = {
+  TypeScript: lines(
+    `import { createPublicKey, verify as ed25519 } from "node:crypto"`,
+    `import type { IncomingHttpHeaders } from "node:http"`,
+    "",
+    typescriptHead[0]!,
+    "export const verify = (publicKey: string, headers: IncomingHttpHeaders, body: Buffer): void => {",
+    `  if (!publicKey.startsWith("whpk_")) throw new Error(${quoted(NOT_WHPK)})`,
+    `  const x = Buffer.from(publicKey.slice("whpk_".length), "base64").toString("base64url")`,
+    `  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })`,
+    `  const timestamp = String(headers["webhook-timestamp"])`,
+    `  const signed = Buffer.concat([Buffer.from(\`\${headers["webhook-id"]}.\${timestamp}.\`), body])`,
+    "  const fits = (entry: string) =>",
+    `    entry.startsWith("v1a,") && ed25519(null, signed, key, Buffer.from(entry.slice("v1a,".length), "base64"))`,
+    `  if (!String(headers["webhook-signature"]).split(" ").some(fits)) throw new Error(${quoted(NO_MATCH)})`,
+    "  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300))",
+    `    throw new Error(${quoted(TOO_OFF)})`,
+    "}"
+  ),
+  Python: lines(
+    "# pip install cryptography",
+    "import base64",
+    "import time",
+    "",
+    "from cryptography.exceptions import InvalidSignature",
+    "from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey",
+    "",
+    "",
+    "def verify(public_key: str, headers, body: bytes) -> None:",
+    ...pythonHead.slice(1),
+    `    if not public_key.startswith("whpk_"):`,
+    `        raise ValueError(${quoted(NOT_WHPK)})`,
+    `    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key.removeprefix("whpk_")))`,
+    `    id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")`,
+    `    signed = f"{id}.{timestamp}.".encode() + body`,
+    `    for entry in headers.get("webhook-signature", "").split(" "):`,
+    `        version, _, signature = entry.partition(",")`,
+    "        try:",
+    `            if version == "v1a":`,
+    "                key.verify(base64.b64decode(signature), signed)",
+    "                break",
+    "        except (InvalidSignature, ValueError):",
+    "            pass",
+    "    else:",
+    `        raise ValueError(${quoted(NO_MATCH)})`,
+    ...pythonClock
+  ),
+  Go: lines(
+    "package receiver",
+    "",
+    ...goImports("crypto/ed25519", "encoding/base64", "errors", "net/http", "strconv", "strings", "time"),
+    "",
+    goHead[0]!,
+    "func Verify(publicKey string, header http.Header, body []byte) error {",
+    `\tkey, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(publicKey, "whpk_"))`,
+    `\tif err != nil || len(key) != ed25519.PublicKeySize || !strings.HasPrefix(publicKey, "whpk_") {`,
+    `\t\treturn ${goError(NOT_WHPK)}`,
+    "\t}",
+    `\tid, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")`,
+    `\tsigned := append([]byte(id+"."+timestamp+"."), body...)`,
+    "\tmatches := false",
+    `\tfor _, entry := range strings.Split(header.Get("webhook-signature"), " ") {`,
+    `\t\tversion, encoded, _ := strings.Cut(entry, ",")`,
+    "\t\tsignature, err := base64.StdEncoding.DecodeString(encoded)",
+    `\t\tmatches = matches || version == "v1a" && err == nil && ed25519.Verify(key, signed, signature)`,
+    "\t}",
+    "\tif !matches {",
+    `\t\treturn ${goError(NO_MATCH)}`,
+    "\t}",
+    ...goClock,
+    "\treturn nil",
+    "}"
+  )
 }
 
 const hmac: Record<Language, (read: Read, secret: SecretKind) => string> = {
