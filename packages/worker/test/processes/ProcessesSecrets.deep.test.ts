@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { certificate } from "@posthorn/testkit/Certificates"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -24,28 +25,35 @@ const SECRETS = {
   token: "geheim.Zeichen~4_abc",
   replaced: "geheim.Zeichen~5_def",
   refused: "geheim.Zeichen~6_ghi",
-  signing: "geheim/Unterschrift+7"
+  signing: "geheim/Unterschrift+7",
+  client: "geheim/Klient+8",
+  access: "geheim.Zugang~9_jkl",
+  // A line of the private key's base64.
+  key: certificate("valid").key.split("\n")[2]!
 }
 
-/** How a text may be spelt, alone or within something longer. */
-const spellings = (secret: string): ReadonlyArray<string> => {
-  const bytes = Buffer.from(secret)
+/** How bytes may be spelt, alone or within something longer. */
+const encoded = (text: string): ReadonlyArray<string> => {
+  const bytes = Buffer.from(text)
   // Base64 of something longer has one of three forms of it, but for the characters at its edges.
   const base64 = [0, 1, 2].map((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
+    const padded = Buffer.concat([Buffer.alloc(before), bytes])
       .toString("base64")
       .replace(/=+$/, "")
-    return encoded.slice(before === 0 ? 0 : 4, -1)
+    return padded.slice(before === 0 ? 0 : 4, -1)
   })
-  return [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-    bytes.toString("hex"),
-    ...base64,
-    ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"))
-  ]
+  const urlSafe = base64.map((one) => one.replaceAll("+", "-").replaceAll("/", "_"))
+  return [bytes.toString("hex"), ...base64, ...urlSafe]
 }
+
+/** Token endpoints get an id and a secret that are URL-encoded first. */
+const spellings = (secret: string): ReadonlyArray<string> => [
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  encodeURIComponent(secret),
+  ...encoded(secret),
+  ...encoded(encodeURIComponent(secret))
+]
 
 const found = (where: string, text: string) =>
   Object.entries(SECRETS).flatMap(([name, secret]) =>
@@ -99,7 +107,12 @@ it.scopedLive(
       const echo: Behaviour = (answer) => {
         answer.reply(503, answer.request.headers.flat().join(" "), { Server: SECRETS.header })
       }
-      const receiver = yield* makeReceiver({ behaviours: { "/echo": echo } })
+      const token: Behaviour = (answer) => {
+        const body = { access_token: SECRETS.access, token_type: "Bearer", expires_in: 3600 }
+        answer.reply(200, JSON.stringify(body), { "Content-Type": "application/json" })
+      }
+      const receiver = yield* makeReceiver({ behaviours: { "/echo": echo, "/token": token } })
+      const secure = yield* makeReceiver({ tls: "valid" })
       const [port, metricsPort] = [yield* freePort, yield* freePort]
       const serve = yield* serveAt(port, environment)
       const api = yield* workspaceAt(port, "acme")
@@ -125,6 +138,24 @@ it.scopedLive(
         { policy: { retries: { kind: "none" } } }
       )
       yield* create("/other", bearer(SECRETS.token), { signingSecret: SECRETS.signing })
+      const oauth2 = {
+        kind: "oauth2",
+        tokenUrl: receiver.url("/token"),
+        clientId: "me",
+        clientSecret: SECRETS.client
+      }
+      yield* create("/with-token", { authentication: oauth2, signatures: [{ scheme: "standard_v1" }] })
+      const { cert, key } = certificate("valid")
+      const mtls = { kind: "mtls", certificate: cert, privateKey: key }
+      const certified = yield* ask("POST", "/webhooks", {
+        url: secure.url("/certified", "localhost"),
+        eventTypes: ["*"],
+        request: { authentication: mtls },
+        policy: { retries: { kind: "none" } }
+      })
+      yield* ask("PATCH", `/webhooks/${certified.body.id}`, {
+        request: { authentication: { ...mtls, privateKey: certificate("other-ca").key } }
+      })
       yield* ask("PATCH", `/webhooks/${good.body.id}`, {
         request: { headers: [{ ...headers[0], value: SECRETS.second }], authentication: basic }
       })
@@ -140,7 +171,7 @@ it.scopedLive(
       for (let n = 0; n < 3; n++) yield* ask("POST", "/events", { eventType: "invoice.paid", payload: { n } })
       yield* ask("POST", `/webhooks/${good.body.id}/test-event`, { waitSeconds: 5 })
       yield* ask("POST", `/webhooks/${bad.body.id}/rotate-secret`)
-      yield* receiver.waitFor(10)
+      yield* receiver.waitFor(14)
       yield* within(
         25,
         Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select from posthorn.queue`),
@@ -185,9 +216,12 @@ it.scopedLive(
       )
 
       // What was received shows that the secrets were really used.
-      const received = JSON.stringify(receiver.received.map((one) => one.headers))
-      for (const name of ["header", "password", "token", "replaced"] as const)
-        expect(found("requests", received).some((one) => one.startsWith(name))).toBe(true)
+      const received = receiver.received.map((one) => `${one.headers} ${one.body}`).join(" ")
+      for (const name of ["header", "password", "token", "replaced", "client", "access"] as const)
+        expect(
+          found("requests", received).some((one) => one.startsWith(name)),
+          name
+        ).toBe(true)
       expect(attempts.length).toBeGreaterThan(0)
       const places = [
         ...(yield* tables),
