@@ -556,7 +556,7 @@ create type posthorn.audience as (
 );
 
 create type posthorn.loaded as (
-  place integer,
+  index integer,
   event_type text,
   payload text,
   trace_id text,
@@ -578,7 +578,7 @@ create type posthorn.loaded as (
 );
 
 create type posthorn.outcome as (
-  place integer,
+  index integer,
   id text,
   event_type text,
   delivery_ids text[],
@@ -589,7 +589,7 @@ create type posthorn.outcome as (
 );
 
 create type posthorn.planned as (
-  place integer,
+  index integer,
   workspace_id text,
   id text,
   event_type text,
@@ -633,7 +633,7 @@ create type posthorn.waiting as (
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.begun(workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]) returns TABLE(place integer, ages double precision[])
+-- posthorn.begun(workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]) returns TABLE(index integer, ages double precision[])
 -- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
@@ -711,7 +711,7 @@ create type posthorn.waiting as (
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.sql_actor() returns text
--- posthorn.stands_at(payload json, place text[], kind text, value text) returns boolean
+-- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void

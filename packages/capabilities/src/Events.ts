@@ -75,11 +75,11 @@ const payloadValueOf = ({ payloadPath, payloadValue }: EventQuery) => {
   if (payloadPath === undefined && payloadValue === undefined) return Effect.succeed(undefined)
   if (payloadPath === undefined) return Effect.fail(invalid("/payloadPath", "Needed beside payloadValue"))
   if (payloadValue === undefined) return Effect.fail(invalid("/payloadValue", "Needed beside payloadPath"))
-  const place = payloadPath
+  const path = payloadPath
     .slice(1)
     .split("/")
     .map((part) => part.replace(/~1/g, "/").replace(/~0/g, "~"))
-  return Effect.succeed({ place, ...scalarOf(payloadValue) })
+  return Effect.succeed({ path, ...scalarOf(payloadValue) })
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {

@@ -496,10 +496,10 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 begin
   delete from posthorn.queue q using (
     select q.* from removed d cross join lateral (
-      select q.ctid as place, q.delivery_id from posthorn.queue q
+      select q.ctid as tid, q.delivery_id from posthorn.queue q
       where q.workspace_id = d.workspace_id and q.delivery_id = d.id offset 0
     ) q
-  ) of_removed where q.ctid = of_removed.place and q.delivery_id is not distinct from of_removed.delivery_id;
+  ) of_removed where q.ctid = of_removed.tid and q.delivery_id is not distinct from of_removed.delivery_id;
   return null;
 end $$;
 
@@ -509,10 +509,10 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 begin
   delete from posthorn.attempts a using (
     select a.* from removed d cross join lateral (
-      select a.ctid as place, a.delivery_id from posthorn.attempts a
+      select a.ctid as tid, a.delivery_id from posthorn.attempts a
       where a.workspace_id = d.workspace_id and a.delivery_id = d.id offset 0
     ) a
-  ) of_removed where a.ctid = of_removed.place and a.delivery_id is not distinct from of_removed.delivery_id;
+  ) of_removed where a.ctid = of_removed.tid and a.delivery_id is not distinct from of_removed.delivery_id;
   return null;
 end $$;
 

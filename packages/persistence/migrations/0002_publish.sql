@@ -101,7 +101,7 @@ returns posthorn.refusal language sql immutable parallel safe
 
 -- What one event will create. Nothing, if it is refused or was published before (`duplicate`).
 create type posthorn.planned as (
-  place integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
+  index integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
   endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text
 );
 
@@ -203,10 +203,10 @@ begin
   if workspaces <@ found then return plan; end if;
   return array(
     select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
-        then row(p.place, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
+        then row(p.index, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
           posthorn.workspace_gone(), null)::posthorn.planned
         else p end
-    from unnest(plan) p order by p.place
+    from unnest(plan) p order by p.index
   );
 end $$;
 
@@ -228,12 +228,12 @@ declare
   began bigint;
 begin
   with given as materialized (
-    select g.place, g.workspace, g.event_type, posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id) as fault
+    select g.index, g.workspace, g.event_type, posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id) as fault
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids)
-      with ordinality as g(workspace, event_type, payload, key, trace_id, place)
+      with ordinality as g(workspace, event_type, payload, key, trace_id, index)
     cross join lateral (select g.payload::text as payload offset 0) i
   )
-  select array(select g.fault from given g order by g.place), array(
+  select array(select g.fault from given g order by g.index), array(
     select a from (select distinct g.workspace, g.event_type from given g where (g.fault).code is null) k
     cross join lateral posthorn.matching_endpoints(k.workspace, k.event_type, null) a
   ) into faults, audiences;
@@ -245,13 +245,13 @@ begin
   -- They are made after the endpoints are locked: counting a finished hour must see every transaction that may still add to it.
   began := date_part('epoch', clock_timestamp()) * 1000000;
   plan := array(
-    select row(g.place, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
+    select row(g.index, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
       g.key, a.enabled,
-      case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)) end,
+      case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.index) from unnest(a.enabled)) end,
       a.disabled, false, r.refusal, g.actor)::posthorn.planned
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, actors, faults)
-      with ordinality as g(workspace, event_type, payload, key, trace_id, actor, code, message, hint, place)
-    cross join lateral (select posthorn.id_of('evt_', began + g.place) as id offset 0) i
+      with ordinality as g(workspace, event_type, payload, key, trace_id, actor, code, message, hint, index)
+    cross join lateral (select posthorn.id_of('evt_', began + g.index) as id offset 0) i
     left join unnest(audiences) a on a.workspace_id = g.workspace and a.event_type = g.event_type
     cross join lateral (
       select case
@@ -263,7 +263,7 @@ begin
       end as refusal offset 0
     ) r
     -- There may be more keys than events.
-    where g.place <= cardinality(event_types) order by g.place
+    where g.index <= cardinality(event_types) order by g.index
   );
   -- Without a locked endpoint, nothing keeps the workspace from being deleted.
   if cardinality(unwanted) > 0 then plan := posthorn.hold_workspaces(plan, unwanted); end if;
@@ -340,7 +340,7 @@ begin
   select distinct on (p.workspace_id, p.key collate "C") p.workspace_id, p.key,
     posthorn.fingerprint(p.event_type, p.payload), p.id, coalesce(p.delivery_ids, '{}'), moment
   from unnest(plan) p where p.key is not null and (p.refusal).code is null
-  order by p.workspace_id, p.key collate "C", p.place
+  order by p.workspace_id, p.key collate "C", p.index
   on conflict (workspace_id, key) do update
     set fingerprint = excluded.fingerprint, event_id = excluded.event_id, delivery_ids = excluded.delivery_ids,
         created_at = excluded.created_at
@@ -365,18 +365,18 @@ begin
       perform set_config('lock_timeout', '1ms', true);
       for one in
         select p.* from unnest(plan) p where p.key is not null and (p.refusal).code is null
-        order by p.workspace_id, p.key collate "C", p.place
+        order by p.workspace_id, p.key collate "C", p.index
       loop
         begin
           perform posthorn.take_keys(array[one], moment);
         exception when lock_not_available then
-          held := held || one.place;
+          held := held || one.index;
         end;
       end loop;
     end;
   end if;
   return array(
-    select row(p.place, p.workspace_id, coalesce(k.event_id, p.id), p.event_type, p.payload, p.trace_id, p.key, p.endpoint_ids,
+    select row(p.index, p.workspace_id, coalesce(k.event_id, p.id), p.event_type, p.payload, p.trace_id, p.key, p.endpoint_ids,
       case when k.event_id <> p.id then k.delivery_ids else p.delivery_ids end, p.missed_ids,
       coalesce(k.event_id <> p.id, false),
       case
@@ -384,7 +384,7 @@ begin
         when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
           then row('PH409', 'The idempotency key was used for another event', null)::posthorn.refusal
         when k.event_id is not null then null
-        when p.place = any (held)
+        when p.index = any (held)
           then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
         else p.refusal
       end, p.actor)::posthorn.planned
@@ -395,7 +395,7 @@ begin
         -- A duplicate makes no deliveries: so it neither has too many of them, nor is it refused for a used-up quota.
         and coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') offset 0
     ) k on true
-    order by p.place
+    order by p.index
   );
 end $$;
 
@@ -484,7 +484,7 @@ begin
 end $$;
 
 create type posthorn.outcome as (
-  place integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
+  index integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
 );
 
 -- Publishes independent events of any workspaces (given by id), and returns the outcome of each, by its position from 1 on.
@@ -509,7 +509,7 @@ begin
     end if;
   end if;
   return query
-    select p.place, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
+    select p.index, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
     from unnest(posthorn.carry_out(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
       patient, actors)) p;
@@ -618,19 +618,19 @@ begin
     array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
--- Whether this value stands at this place of a payload, `place` being the parts of a JSON Pointer. `kind` is the value's JSON type;
+-- Whether a payload has this value at `path`, the parts of a JSON Pointer. `kind` is the value's JSON type;
 -- numbers are equal by value. A payload that holds the escape \u0000 can hold no value that could be asked for: false.
-create function posthorn.stands_at(payload json, place text[], kind text, value text) returns boolean
+create function posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   part text;
 begin
-  -- PostgreSQL also takes `01`, `+1` and `-1` for positions in an array. Only a place with such a part is walked step by step,
+  -- PostgreSQL also takes `01`, `+1` and `-1` for positions in an array. Only a path with such a part is walked step by step,
   -- which parses what lies below each step anew.
-  if not exists (select from unnest(place) p where p ~ '^\s*[+-]?[0-9]+$' and p !~ '^(0|[1-9][0-9]*)$') then
-    payload := payload #> place;
+  if not exists (select from unnest(path) p where p ~ '^\s*[+-]?[0-9]+$' and p !~ '^(0|[1-9][0-9]*)$') then
+    payload := payload #> path;
   else
-    foreach part in array place loop
+    foreach part in array path loop
       if json_typeof(payload) = 'object' then
         payload := payload -> part;
       elsif json_typeof(payload) = 'array' and part ~ '^(0|[1-9][0-9]{0,8})$' then

@@ -96,23 +96,23 @@ begin
     -- row with 10,000 waiting) if it was planned while statistics said that the table is empty, as they mostly do for the
     -- queue. The id is compared too, so that this is right for partitioned tables, with `is not distinct from`, for which no
     -- index can be used.
-    select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
+    select d.tid, q.tid as queue_tid, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
-      o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.place as position
+      o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.index as position
     from endpoints_first e,
       unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
         signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
         as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
-          signature, request_headers, response_body, retry_after, exhausted, url, response_headers, place)
+          signature, request_headers, response_body, retry_after, exhausted, url, response_headers, index)
     cross join lateral (
-      select d.ctid as place, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
+      select d.ctid as tid, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
       from posthorn.deliveries d
       where d.workspace_id = o.workspace_id and d.id = o.delivery_id and d.attempts = o.ordinal - 1
         and d.status in ('pending', 'failed') offset 0
     ) d
     left join lateral (
-      select q.ctid as place from posthorn.queue q
+      select q.ctid as tid from posthorn.queue q
       where q.workspace_id = o.workspace_id and q.delivery_id = o.delivery_id offset 0
     ) q on true
     where o.endpoint_id <> all (e.changed)
@@ -121,7 +121,7 @@ begin
     set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
         last_failure_reason = f.failure_reason, last_duration_ms = f.duration_ms, last_attempt_at = f.at,
         next_attempt_at = f.retry_at
-    from first f where d.ctid = f.place and d.id is not distinct from f.delivery_id and d.attempts = f.ordinal - 1
+    from first f where d.ctid = f.tid and d.id is not distinct from f.delivery_id and d.attempts = f.ordinal - 1
       and d.status in ('pending', 'failed')
     returning 1
   ), evidence as (
@@ -137,11 +137,11 @@ begin
   ), rescheduled as (
     update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0, at_once = false
     from first f
-    where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is not null
+    where q.ctid = f.queue_tid and q.delivery_id is not distinct from f.delivery_id and f.retry_at is not null
     returning 1
   ), finished as (
     delete from posthorn.queue q using first f
-    where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is null
+    where q.ctid = f.queue_tid and q.delivery_id is not distinct from f.delivery_id and f.retry_at is null
     returning 1
   ), spent as (
     insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
@@ -150,7 +150,7 @@ begin
     returning 1
   )
   select count(*), (select count(*) from spent), array_agg(position), (select ids from endpoints_first),
-    (select e.changed from endpoints_first e), count(place) + count(queue_place) - (select count(*) from summaries) - (select count(*) from rescheduled)
+    (select e.changed from endpoints_first e), count(tid) + count(queue_tid) - (select count(*) from summaries) - (select count(*) from rescheduled)
       - (select count(*) from finished)
   into recorded, dead_lettered, stored, locked, changed, meanwhile
   from first;
@@ -210,10 +210,10 @@ begin
           over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
       from unnest(workspaces, endpoints, deliveries, generations, statuses, failure_reasons, failure_limits, failing_fors, gones,
         arrivals) with ordinality as o(workspace_id, endpoint_id, delivery_id, generation, status, failure_reason, failure_limit,
-          failing_for, gone, position, place)
+          failing_for, gone, position, index)
       join posthorn.endpoints e
         on e.workspace_id = o.workspace_id and e.id = o.endpoint_id and e.generation = o.generation
-      where o.place = any (stored) and o.endpoint_id = any (locked)
+      where o.index = any (stored) and o.endpoint_id = any (locked)
         and (o.failure_reason is null or o.failure_reason not in ('proxy_failed', 'auth_failed'))
     ), folded as (
       select workspace_id, endpoint_id, delivery_id, position, status, failure_limit, failing_for, gone, enabled,

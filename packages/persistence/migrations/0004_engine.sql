@@ -134,12 +134,12 @@ begin
 end $$;
 
 create type posthorn.loaded as (
-  place integer, event_type text, payload text, trace_id text, test boolean, created_at text, failures integer,
+  index integer, event_type text, payload text, trace_id text, test boolean, created_at text, failures integer,
   version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea,
   policy text, workspace_policy text, policy_version text, slug text, request text, request_secrets bytea
 );
 
--- Everything a post needs, read at dispatch; `place` is the index in the arrays, from 1. A delivery that is gone, or was
+-- Everything a post needs, read at dispatch; `index` is the position in the arrays, from 1. A delivery that is gone, or was
 -- recorded meanwhile, is left out. An endpoint's version is a hash of its columns here; endpoints whose `known` version is
 -- current come without these columns. So a version always means the same, even after the database was restored to an earlier
 -- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure. When the event
@@ -153,7 +153,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.place::integer, d.event_type, d.payload, d.trace_id, d.test,
+    select w.index::integer, d.event_type, d.payload, d.trace_id, d.test,
       case when e.request is not null then to_char(coalesce(
         (select v.created_at from posthorn.events v where v.workspace_id = d.workspace_id and v.id = d.event_id), d.created_at
       ) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
@@ -161,7 +161,7 @@ begin
       n.workspace_policy::text, posthorn.policy_version(n.policy, n.workspace_policy)::text, n.slug, n.request::text,
       n.request_secrets
     from unnest(workspaces, deliveries, attempts, known) with ordinality
-      as w(workspace_id, delivery_id, attempts, known, place)
+      as w(workspace_id, delivery_id, attempts, known, index)
     cross join lateral (
       select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id, d.event_id is null as test, d.created_at,
         coalesce(d.payload, (
@@ -301,7 +301,7 @@ $$;
 -- and are stored, because the next owner must count them too, and knows nothing of this death.
 create function posthorn.begun(
   workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]
-) returns table (place integer, ages double precision[])
+) returns table (index integer, ages double precision[])
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
@@ -329,13 +329,13 @@ begin
   cross join lateral generate_series(1, least(waiting.rows, w.requests - recorded.rows)) as n
   on conflict do nothing;
   return query
-    select w.place::integer, array(
+    select w.index::integer, array(
       select greatest(0, extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.begins b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
         and b.at > clock_timestamp() - (w.seconds + 2) * interval '1 second'
       order by b.at desc, b.id desc limit w.requests
     )
-    from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, place);
+    from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, index);
 end $$;
 
 -- The rate in force: an endpoint's own, also if that is null, or its workspace's.

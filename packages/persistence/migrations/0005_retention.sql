@@ -110,10 +110,10 @@ create function posthorn.remove_old_answers(workspace text, kept interval, most 
 language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
     delete from posthorn.idempotent_answers a using (
-      select ctid as place, key from posthorn.idempotent_answers
+      select ctid as tid, key from posthorn.idempotent_answers
       where (workspace_id = workspace or (workspace is null and workspace_id is null)) and created_at < now() - kept
       order by created_at limit most
-    ) old where a.ctid = old.place and a.key is not distinct from old.key returning 1
+    ) old where a.ctid = old.tid and a.key is not distinct from old.key returning 1
   )
   select count(*)::integer from gone
 $$;

@@ -173,8 +173,8 @@ begin
   moment := date_trunc('milliseconds', clock_timestamp());
   return query
   with found as materialized (
-    select w.place, d.id as source_id, e.id as event_id, d.event_type, d.payload
-    from unnest(sources) with ordinality as w(id, place)
+    select w.index, d.id as source_id, e.id as event_id, d.event_type, d.payload
+    from unnest(sources) with ordinality as w(id, index)
     cross join lateral (
       select d.id, d.event_id, d.event_type, d.payload from posthorn.deliveries d
       where d.workspace_id = workspace and d.id = w.id and d.endpoint_id = endpoint
@@ -187,22 +187,22 @@ begin
     ) e on true
     where d.event_id is null or e.id is not null
     union all
-    select w.place, null, e.id, e.event_type, null
-    from unnest(missed_events) with ordinality as w(id, place)
+    select w.index, null, e.id, e.event_type, null
+    from unnest(missed_events) with ordinality as w(id, index)
     cross join lateral (
       select e.id, e.event_type from posthorn.events e
       where e.workspace_id = workspace and e.id = w.id and e.purged_at is null offset 0 for key share
     ) e
   ), made as materialized (
-    select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by place) f
+    select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by index) f
   ), stored as (
     insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, replayed_from,
       replay_id, next_attempt_at, created_at)
     select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job, moment, posthorn.made_at(delivery_id)
-    from made order by place
+    from made order by index
   ), queued as (
     insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-    select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by place
+    select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by index
   ), audited as (
     insert into posthorn.audit_events
       (workspace_id, action, actor_type, actor_id, actor_name, root_type, root_id, via, target_type, target_id, changes, trace_id)
@@ -211,9 +211,9 @@ begin
       (case when source_id is null
          then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
          else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace
-    from made order by place
+    from made order by index
   )
-  select m.source_id, m.event_id, m.delivery_id from made m order by m.place;
+  select m.source_id, m.event_id, m.delivery_id from made m order by m.index;
 end $$;
 
 -- Most index entries that a step scans. It scans this many even if few match, so they must cost little compared with the

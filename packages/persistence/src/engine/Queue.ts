@@ -118,7 +118,7 @@ const HEAD = [
 const DUE_OF = statement("posthorn.due_of($1, $2, $3, $4, $5)", RUN)
 const HEADS = statement("posthorn.heads($1, $2, $3)", HEAD)
 const BEGUN = statement("posthorn.begun($1, $2, $3, $4, $5)", [
-  ["place", Count],
+  ["index", Count],
   ["ages", Schema.Array(Schema.Number)]
 ])
 const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(Count)]])
@@ -159,7 +159,7 @@ const begun = (run: Run, rated: ReadonlyArray<Rated>) =>
     ]),
     (found) => {
       const all: Array<Begun> = rated.map(() => ({ agesMs: [] }))
-      for (const [place, agesMs] of found) all[place - 1] = { agesMs }
+      for (const [index, agesMs] of found) all[index - 1] = { agesMs }
       return all
     }
   )

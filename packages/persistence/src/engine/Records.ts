@@ -81,7 +81,7 @@ export interface Recorded {
 }
 
 const Policy = Schema.Struct({
-  place: Count,
+  index: Count,
   policy: Schema.NullOr(Schema.String),
   workspacePolicy: Schema.NullOr(Schema.String),
   version: Schema.String
@@ -197,16 +197,16 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
           rows(
             sql,
             Policy
-          )`select asked.place::integer - 1 as place, e.policy::text as policy, w.policy::text as "workspacePolicy",
+          )`select asked.index::integer - 1 as index, e.policy::text as policy, w.policy::text as "workspacePolicy",
               posthorn.policy_version(e.policy, w.policy)::text as version
             from unnest(${endpoints.map((one) => one.workspaceId)}::text[], ${endpoints.map((one) => one.endpointId)}::text[])
-              with ordinality as asked(workspace_id, endpoint_id, place)
+              with ordinality as asked(workspace_id, endpoint_id, index)
             join posthorn.endpoints e on e.workspace_id = asked.workspace_id and e.id = asked.endpoint_id
             join posthorn.workspaces w on w.id = e.workspace_id`,
           (found) => {
             const policies: Array<VersionedPolicy | null> = new Array(endpoints.length).fill(null)
-            for (const { place, policy, version, workspacePolicy } of found)
-              policies[place] = policyOf(policy, workspacePolicy, version)
+            for (const { index, policy, version, workspacePolicy } of found)
+              policies[index] = policyOf(policy, workspacePolicy, version)
             return policies
           }
         ),

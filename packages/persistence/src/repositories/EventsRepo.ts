@@ -86,7 +86,7 @@ const Raw = Schema.Struct({
 /** A scalar at a position within a payload. */
 export interface PayloadValue {
   /** The parts of a JSON Pointer, unescaped. */
-  readonly place: ReadonlyArray<string>
+  readonly path: ReadonlyArray<string>
   readonly kind: "string" | "number" | "boolean" | "null"
   /** As in JSON, but a string without quotes; null for null. */
   readonly value: string | null
@@ -204,9 +204,9 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           from (select r.* from posthorn.events r where ${within(workspaceId, filter, from)}
             order by r.id desc limit ${SCAN_LIMIT}) r)`
 
-      const matching = ({ kind, place, value }: PayloadValue, hidden: ReadonlyArray<string> = []) =>
+      const matching = ({ kind, path, value }: PayloadValue, hidden: ReadonlyArray<string> = []) =>
         sql`r.bytes_before < ${SCAN_BYTES} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
-          and posthorn.stands_at(r.payload::json, ${place as Array<string>}::text[], ${kind}, ${value})`
+          and posthorn.stands_at(r.payload::json, ${path as Array<string>}::text[], ${kind}, ${value})`
 
       /** Where a page filtered by payload stopped at its limit, if there are rows beyond. */
       const scanEnd = (

@@ -208,7 +208,7 @@ export const engine = writeScenarios((it) => {
     const payloads = async () =>
       (
         await stage.rows(
-          "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by place",
+          "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by index",
           sent.map(([workspace]) => workspace),
           sent.map(([, id]) => id)
         )
@@ -241,8 +241,8 @@ export const engine = writeScenarios((it) => {
       "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
       second.id
     )) as string
-    const shown = (place: string, id: string) =>
-      stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [place], [id])
+    const shown = (due: string, id: string) =>
+      stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [due], [id])
     assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
     assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
   })
@@ -254,14 +254,14 @@ export const engine = writeScenarios((it) => {
     await stage.record([stage.observation(done, { status: "delivered" })])
     const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
       stage.rows(
-        "select place, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by place",
+        "select index, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by index",
         [acme, acme, acme, acme],
         [waiting.id, done.id, third.id, of(two)[0]!.id],
         attempts,
         known
       )
     const unknown = ["0", "0", "0", "0"]
-    const urls = async () => (await load([0, 0, 0, 0], unknown)).map(({ place, url }) => [place, url])
+    const urls = async () => (await load([0, 0, 0, 0], unknown)).map(({ index, url }) => [index, url])
     assert.deepEqual(await urls(), [
       [1, `https://${one}`],
       [3, `https://${one}`],
@@ -269,7 +269,7 @@ export const engine = writeScenarios((it) => {
     ])
     // It waits for its first attempt, not for a second.
     assert.deepEqual(
-      (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
+      (await load([0, 1, 1, 0], unknown)).map(({ index }) => index),
       [1, 4]
     )
     const versionOf = async () => (await load([0, 0, 0, 0], unknown))[0]!.version as string

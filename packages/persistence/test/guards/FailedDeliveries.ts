@@ -86,8 +86,8 @@ const scenarios = writeScenarios((it) => {
     for (const table of ["deliveries", "missed_events"])
       await stage.rows(
         `update posthorn.${table} t set created_at = timestamptz '2026-01-01' + n * interval '1 day'
-           from (select ctid as place, row_number() over (partition by endpoint_id order by ctid) as n from posthorn.${table}) o
-           where t.ctid = o.place`
+           from (select ctid as tid, row_number() over (partition by endpoint_id order by ctid) as n from posthorn.${table}) o
+           where t.ctid = o.tid`
       )
     await stage.rows("update posthorn.deliveries set status = 'failed_permanent'")
     await stage.rows(

@@ -64,7 +64,7 @@ const scenarios = writeScenarios((it) => {
     await other.rows("begin")
     const answers = await other.rows(
       `select code from posthorn.publish_each(array_fill(posthorn.workspace_of('acme'), array[2]), array['wanted', 'unwanted'], array['1', '1']::json[],
-           array[null, null]::text[], array[null, 'no trace id'], null, array_fill('system sql x'::text, array[2])) order by place`
+           array[null, null]::text[], array[null, 'no trace id'], null, array_fill('system sql x'::text, array[2])) order by index`
     )
     const free = await stage.rows("select id from posthorn.endpoints for update skip locked")
     await other.rows("rollback")

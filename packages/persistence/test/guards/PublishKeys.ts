@@ -91,7 +91,7 @@ export const keys = writeScenarios((it) => {
     await remove(going)
     const slugs = ["acme", "going", "unwanting"]
     const publishing = stage.rows(
-      `select place, code from posthorn.publish_each(${IDS}, $2, $3::text[]::json[], $4, $4, null, array_fill('system sql x'::text, array[3])) order by place`,
+      `select index, code from posthorn.publish_each(${IDS}, $2, $3::text[]::json[], $4, $4, null, array_fill('system sql x'::text, array[3])) order by index`,
       slugs,
       slugs.map(() => "a"),
       slugs.map(() => "1"),

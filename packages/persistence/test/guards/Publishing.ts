@@ -50,7 +50,7 @@ export const each = async (
 ) =>
   (
     await stage.rows(
-      `select * from posthorn.try_publish_each(${IDS}, $2, $3::text[]::json[], $4, $5, $6, array_fill('system sql x'::text, array[cardinality($2::text[])])) order by place`,
+      `select * from posthorn.try_publish_each(${IDS}, $2, $3::text[]::json[], $4, $5, $6, array_fill('system sql x'::text, array[cardinality($2::text[])])) order by index`,
       events.map(([slug]) => slug),
       events.map(([, type]) => type),
       events.map(([, , payload]) => payload),

@@ -19,7 +19,7 @@ const begun = async (
   asked: ReadonlyArray<{ endpoint: string; requests: number; seconds?: number; most?: number }>
 ) => {
   const rows = await stage.rows(
-    "select ages from posthorn.begun($1, $2, $3, $4, $5) order by place",
+    "select ages from posthorn.begun($1, $2, $3, $4, $5) order by index",
     asked.map(() => workspace),
     asked.map(({ endpoint }) => endpoint),
     asked.map(({ requests }) => requests),

@@ -4,17 +4,17 @@ import { writeScenarios } from "./Stage.ts"
 
 const scenarios = writeScenarios((it) => {
   it("stands_at: compares type and value at exactly this position; an invalid path is no match", async (stage) => {
-    const standsAt = (payload: string, place: ReadonlyArray<string>, kind: string, value: string | null) =>
-      stage.value("select posthorn.stands_at($1::json, $2, $3, $4)", payload, place, kind, value)
-    for (const [payload, place, kind, value] of [
+    const standsAt = (payload: string, path: ReadonlyArray<string>, kind: string, value: string | null) =>
+      stage.value("select posthorn.stands_at($1::json, $2, $3, $4)", payload, path, kind, value)
+    for (const [payload, path, kind, value] of [
       ['{"a":1.0}', ["a"], "number", "1"],
       ['{"a":"1"}', ["a"], "string", "1"],
       ['{"a":null}', ["a"], "null", null],
       ['[[],{"0":true}]', ["1", "0"], "boolean", "true"],
       ['[[],{"01":[true]}]', ["1", "01", "0"], "boolean", "true"]
     ] as const)
-      assert.equal(await standsAt(payload, place, kind, value), true, payload)
-    for (const [payload, place, kind, value] of [
+      assert.equal(await standsAt(payload, path, kind, value), true, payload)
+    for (const [payload, path, kind, value] of [
       ['{"a":1}', ["a"], "number", "2"],
       ['{"a":"2"}', ["a"], "string", "1"],
       ['{"a":1}', ["a"], "string", "1"],
@@ -25,7 +25,7 @@ const scenarios = writeScenarios((it) => {
       ['{"a":"\\u0000"}', ["a"], "string", "x"],
       ['{"a":1e999999}', ["a"], "number", "1"]
     ] as const)
-      assert.notEqual(await standsAt(payload, place, kind, value), true, payload)
+      assert.notEqual(await standsAt(payload, path, kind, value), true, payload)
   })
 })
 

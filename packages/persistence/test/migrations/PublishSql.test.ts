@@ -191,7 +191,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
 
       yield* caller("begin")
       const rows =
-        yield* caller(`select place, code from posthorn.publish_each(array_fill(posthorn.workspace_of('untouched'), array[2]),
+        yield* caller(`select index, code from posthorn.publish_each(array_fill(posthorn.workspace_of('untouched'), array[2]),
         array['wanted', 'unwanted'], array['1', '1']::json[], array[null, null]::text[], array[null, 'no trace id'], null, array_fill('system sql x'::text, array[2]))`)
       const free =
         yield* sql`select id from posthorn.endpoints where workspace_id = ${workspaceId} for update skip locked`
@@ -201,8 +201,8 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       yield* caller("rollback")
 
       expect(rows).toEqual([
-        { place: 1, code: null },
-        { place: 2, code: "PH400" }
+        { index: 1, code: null },
+        { index: 2, code: "PH400" }
       ])
       expect(free).toEqual([{ id: endpointId }])
       expect(awake).toHaveLength(1)

@@ -27,7 +27,7 @@ interface Tenant {
 }
 
 /** Not `Effect.makeSemaphore`, which wakes every waiter for each permit that is given back. */
-const makePlaces = (most: number, patience: Duration.DurationInput) => {
+const makePermits = (most: number, patience: Duration.DurationInput) => {
   const tenants = new Map<WorkspaceId, Tenant>()
 
   const leave = (id: WorkspaceId, tenant: Tenant) => {
@@ -98,13 +98,13 @@ export const limitTenants = (
   patience: Duration.DurationInput
 ): Effect.Effect<SqlClient.SqlClient, never, Reactivity.Reactivity> => {
   const { config } = client
-  const place = makePlaces(most, patience)
+  const permit = makePermits(most, patience)
   const connection = reserving(pool, client)
   const acquirer = Effect.contextWithEffect((context: Context.Context<Scope.Scope>) => {
     const principal = Context.getOption(context, CurrentPrincipal)
     return Option.isNone(principal)
       ? connection
-      : Effect.zipRight(place(principal.value.workspaceId, Context.get(context, Scope.Scope)), connection)
+      : Effect.zipRight(permit(principal.value.workspaceId, Context.get(context, Scope.Scope)), connection)
   })
   return SqlClient.make({
     acquirer,

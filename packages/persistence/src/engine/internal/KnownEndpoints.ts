@@ -35,7 +35,7 @@ const UNKNOWN = "0"
 
 /** The columns of `posthorn.loaded`; those after `version` are null when the version is the one that was passed. */
 export const LOADED = [
-  ["place", Count],
+  ["index", Count],
   ["event_type", Schema.String],
   ["payload", Schema.String],
   ["trace_id", Schema.String],

@@ -83,8 +83,8 @@ export const makeBatcher = <A, B>(
       exit: Exit.Exit<ReadonlyArray<B>, SqlError | SetApart>
     ) =>
       setImmediate(() => {
-        for (const [place, { resume }] of taken.entries())
-          resume(Exit.map(exit, (outcomes) => outcomes[place]!))
+        for (const [index, { resume }] of taken.entries())
+          resume(Exit.map(exit, (outcomes) => outcomes[index]!))
       })
 
     const sendTogether = (taken: ReadonlyArray<Waiting<A, B>>) => {

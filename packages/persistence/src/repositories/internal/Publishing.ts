@@ -128,7 +128,7 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
       ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
-      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by place`
+      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`
 
   const batched = yield* makeBatcher(publishEach, {
     lineOf: ({ workspaceId }: Publish) => workspaceId,
