@@ -36,7 +36,7 @@ const Next = ({
 }) => {
   const isDue = useNow() >= Date.parse(at)
   const waits = useWaitsFor()(endpoint, delivery, isDue)
-  if (waits !== undefined)
+  if (waits?.brief !== undefined)
     return (
       <span className="whitespace-nowrap text-soft" title={waits.why}>
         {waits.brief}

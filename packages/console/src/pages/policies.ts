@@ -69,16 +69,17 @@ export const useWaitsFor = () => {
     if (endpoint === undefined) return undefined
     if (!endpoint.enabled)
       return { brief: "when enabled", whole: "once its endpoint is enabled", why: "Its endpoint is disabled" }
-    if (!isDue) return undefined
     const { rateLimit } = endpoint.effectivePolicy
     // A test send is a probe itself.
     const isAtOnce = delivery.test && delivery.attempts === 0
     if (isAtOnce || !isProbed(endpoint)) {
+      if (rateLimit === null) return undefined
       const why = `its endpoint gets ${rateWords(rateLimit)}`
-      return rateLimit === null
-        ? undefined
-        : { brief: "by its rate", whole: `when its turn comes: ${why}`, why }
+      return isDue
+        ? { brief: "by its rate", whole: `when its turn comes: ${why}`, why }
+        : { brief: undefined, whole: `at the earliest: ${why}`, why }
     }
+    if (!isDue) return undefined
     const why = `its endpoint fails, and gets ${probing(endpoint.consecutiveFailures)}`
     return { brief: "by a probe", whole: `when its turn comes: ${why}`, why }
   }

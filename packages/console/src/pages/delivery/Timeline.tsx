@@ -123,7 +123,8 @@ const ToCome = ({ delivery, endpoint }: { delivery: DeliveryDetail; endpoint: Tr
             {most === undefined || most < next ? "" : ` of ${most}`}
           </span>
           <span className="text-faint" role="timer">
-            {waits?.whole ?? (left === null ? "any moment" : `in ${left}`)}
+            {left === null || endpoint?.enabled === false ? "" : `in ${left} `}
+            {waits?.whole ?? (left === null ? "any moment" : "")}
           </span>
         </p>
       </li>
