@@ -10,6 +10,7 @@ import {
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { checkAuthentication } from "./AuthenticationChecks.ts"
 import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
 import {
   CreateWebhookEndpoint,
@@ -191,6 +192,7 @@ export class EndpointsApi extends HttpApiGroup.make("endpoints")
   .add(getEndpointStats)
   .add(diagnoseWebhookEndpoint)
   .add(rotateWebhookSecret)
+  .add(checkAuthentication)
   .add(sendTestEvent)
   .add(explainSignature)
   .middleware(WorkspaceGate)

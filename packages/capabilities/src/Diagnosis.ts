@@ -12,6 +12,7 @@ import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { validityOf } from "@posthorn/egress/ClientCertificate"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { Effect, Either } from "effect"
@@ -28,7 +29,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
-      const { policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
+      const { certificate, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
       const inForce = resolve(policy, workspacePolicy, { requestTimeoutMs, retryDelayMs })
       const secretReadable = opens(box, { workspaceId, endpointId }, secret)
       const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
@@ -39,7 +40,13 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
         ...gathered,
         requestTimeoutMs: inForce.timeoutSeconds * 1_000,
         retryDelayMs,
-        endpoint: { ...endpoint, honorsRetryAfter: inForce.honorRetryAfter, secretReadable, urlRefusal }
+        endpoint: {
+          ...endpoint,
+          certificateExpiresAt: expiryOf(certificate),
+          honorsRetryAfter: inForce.honorRetryAfter,
+          secretReadable,
+          urlRefusal
+        }
       })
       const { attempts } = gathered
       return {
@@ -54,6 +61,11 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
     return { ofEndpoint } as const
   })
 }) {}
+
+const expiryOf = (certificate: string | null): string | null => {
+  const validity = certificate === null ? null : validityOf(certificate)
+  return validity && new Date(validity.to).toISOString()
+}
 
 const opens = (
   box: SecretBox["Type"],

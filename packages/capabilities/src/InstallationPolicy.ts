@@ -1,6 +1,7 @@
 /** What this installation allows its workspaces. Whoever starts the program reads it from the environment. */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import type { Limits } from "@posthorn/domain/Limits"
+import type { Proxy } from "@posthorn/egress/Proxy"
 import { Context } from "effect"
 
 export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/InstallationPolicy")<
@@ -12,6 +13,8 @@ export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/Inst
     readonly limits: Limits
     /** How long a receiver has to answer; diagnoses of timeouts name it. Defaults to 10,000. */
     readonly requestTimeoutMs: number
+    /** How requests to addresses that customers chose go out. Defaults to no proxy. */
+    readonly outgoing: { readonly proxy: Proxy | null; readonly userAgent: string }
     /** The unit of retries, and of the pauses between probes. Defaults to 30,000. */
     readonly retryDelayMs: number
   }

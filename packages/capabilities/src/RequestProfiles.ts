@@ -214,7 +214,11 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
           return { request, requestSecrets: box.seal({ ...row, of: "request" }, Redacted.make(encode(kept))) }
         })
 
-      return { next } as const
+      /** The password, token, client secret or private key; null if there is none that a key opens. */
+      const authenticationSecret = (row: EndpointKey, sealed: Buffer | null): Secret | null =>
+        sealed === null ? null : opened(row, sealed).authentication
+
+      return { authenticationSecret, next } as const
     })
   }
 ) {}

@@ -63,6 +63,7 @@ export const serverOf = (resolved: Resolved) =>
         allowedTargets: resolved.allowedTargets,
         limits: resolved.settings.limits,
         requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
+        outgoing: { proxy: resolved.settings.proxy, userAgent: `Posthorn/${VERSION}` },
         retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
       })
     ),

@@ -76,6 +76,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
       eventTypes: ["*"],
       urlRefusal: null,
       honorsRetryAfter: false,
+      certificateExpiresAt: null,
       secretReadable: true,
       ...endpoint
     },
@@ -214,6 +215,17 @@ more attempts than were read | 100*500 | failing: server_error 500 high, 100 in 
 502 in a row | 3*ok 4*502 | failing: server_error 502 medium, 4 in a row since 3, of 6 5 4
 connection_failed in a row | 3*ok 4*connection_failed | failing: unreachable medium, 4 in a row since 3, of 6 5 4
 dns_failed in a row | 3*ok 4*dns_failed | failing: name_unresolved medium, 4 in a row since 3, of 6 5 4
+a proxy that fails | 3*ok 4*proxy_failed | failing: proxy_failed high, 4 in a row since 3, of 6 5 4
+    DELIVERY_PROXY
+    -updateWebhookEndpoint
+no token | 3*ok 4*auth_failed | failing: authentication_failing high, 4 in a row since 3, of 6 5 4
+    +checkAuthentication
+    +updateWebhookEndpoint
+a certificate that expires in 29 days | 3*ok | healthy: certificate_expiring high
+    from then on nothing is sent
+    +updateWebhookEndpoint
+a certificate that expires in 31 days | 3*ok | healthy: healthy high, 0 in a row since 2
+a certificate that has expired | 3*ok 4*auth_failed | failing: authentication_failing+certificate_expiring high, 4 in a row since 3, of 6 5 4
 invalid_response in a row | 3*ok 4*invalid_response | failing: not_http medium, 4 in a row since 3, of 6 5 4
 `
 
@@ -260,6 +272,9 @@ const more: Readonly<Record<string, More>> = {
   },
   "due for minutes, and nothing sent": { waiting: { count: 3, oldestDueAt: at(-5) } },
   "a URL that the policy refuses now": { endpoint: { urlRefusal: refusal } },
+  "a certificate that expires in 29 days": { endpoint: { certificateExpiresAt: at(29 * 24 * 60) } },
+  "a certificate that expires in 31 days": { endpoint: { certificateExpiresAt: at(31 * 24 * 60) } },
+  "a certificate that has expired": { endpoint: { certificateExpiresAt: at(2) } },
   "more attempts than were read": { olderAttempts: true }
 }
 

@@ -42,6 +42,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getEndpointStats: () => ({ query: { hours: "2" } }),
   diagnoseWebhookEndpoint: () => ({}),
   rotateWebhookSecret: () => ({}),
+  checkAuthentication: () => ({}),
   explainSignature: ({ deliveryId }) => ({
     body: {
       headers: {

@@ -190,6 +190,7 @@ export const testServer = (options: TestServerOptions = {}) =>
     ),
     Layer.provide(
       Layer.succeed(InstallationPolicy, {
+        outgoing: { proxy: null, userAgent: "Posthorn/0.0.0-test" },
         allowedTargets: options.allowedTargets ?? nothingAllowed,
         limits: { ...defaultLimits, ...options.workspaceLimits },
         requestTimeoutMs: 10_000,

@@ -1,11 +1,10 @@
 /**
  * Sends attempts: the only thing the engine knows about HTTP. In production it is @posthorn/egress; in the simulation, a model.
  */
-import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
-import { isRefusedAddress } from "@posthorn/domain/IpAddress"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { ANSWER_LIMIT_BYTES, type RequestToken, requestToken } from "@posthorn/egress/ClientCredentials"
 import * as Dispatch from "@posthorn/egress/Dispatch"
+import { guard } from "@posthorn/egress/Guard"
 import type { Resolve } from "@posthorn/egress/Names"
 import type { NoTurn } from "@posthorn/egress/Observation"
 import type { ClientIdentity } from "@posthorn/egress/Origins"
@@ -60,10 +59,7 @@ export const layer = Layer.scoped(
             clock,
             proxy,
             resolve,
-            refuses: (address, port, hostname) =>
-              isRefusedAddress(address) &&
-              !allowsAddress(allowedTargets, address, port) &&
-              !allowsHost(allowedTargets, hostname, port)
+            refuses: guard(allowedTargets)
           })
         ),
         (dispatcher) => Effect.sync(dispatcher.close)

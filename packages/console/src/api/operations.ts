@@ -20,6 +20,11 @@ export const operations = {
     "/workspaces/:slug/webhooks/:endpointId/rotate-secret",
     "webhook:rotate_secret"
   ],
+  checkAuthentication: [
+    "POST",
+    "/workspaces/:slug/webhooks/:endpointId/check-authentication",
+    "webhook:test"
+  ],
   sendTestEvent: ["POST", "/workspaces/:slug/webhooks/:endpointId/test-event", "webhook:test"],
   explainSignature: ["POST", "/workspaces/:slug/webhooks/:endpointId/explain-signature", "webhook:test"],
   listWebhookDeliveries: ["GET", "/workspaces/:slug/webhooks/:endpointId/deliveries", "webhook:read"],

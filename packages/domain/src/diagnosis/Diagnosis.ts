@@ -11,6 +11,7 @@ import type { Diagnosis, Finding, Health } from "./Finding.ts"
 import {
   backlogged,
   disabled,
+  expiring,
   fine,
   hurried,
   late,
@@ -62,6 +63,7 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
     cause,
     failure === undefined ? slow(evidence) : hurried(evidence),
     disabled(evidence, streak),
+    expiring(evidence),
     subscriptions,
     // Waiting for the rate is expected.
     backlogged(evidence) ?? late(evidence),

@@ -59,6 +59,8 @@ export interface Evidence {
     readonly urlRefusal: string | null
     /** Whether its delivery policy waits for what `Retry-After` asks. */
     readonly honorsRetryAfter: boolean
+    /** When the client certificate of its request expires; null without one. */
+    readonly certificateExpiresAt: string | null
     /** Whether a master key of this process opens its signing secret. */
     readonly secretReadable: boolean
   }

@@ -32,6 +32,7 @@ export const findingCodes = [
   "url_refused",
   "proxy_failed",
   "authentication_failing",
+  "certificate_expiring",
   "disabled_by_failures",
   "disabled_by_hand",
   "stopped_deliveries",

@@ -30,7 +30,12 @@ const NAMES_TIMESTAMP = 'timestamp(?!"\\s*:)'
 
 /** The evidence in the database; the capability adds whether URL and secret can be used now. */
 export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
-  readonly endpoint: Omit<Evidence["endpoint"], "honorsRetryAfter" | "secretReadable" | "urlRefusal"> & {
+  readonly endpoint: Omit<
+    Evidence["endpoint"],
+    "certificateExpiresAt" | "honorsRetryAfter" | "secretReadable" | "urlRefusal"
+  > & {
+    /** The client certificate of its request, as PEM. */
+    readonly certificate: string | null
     readonly policy: DeliveryPolicy | null
     readonly workspacePolicy: DeliveryPolicy | null
     readonly url: string
@@ -48,6 +53,7 @@ const EndpointFacts = Schema.Struct({
   consecutiveFailures: Count,
   eventTypes: Texts,
   secret: Bytes,
+  certificate: Schema.NullOr(Schema.String),
   policy: Schema.NullOr(DeliveryPolicy),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
   now: Time
@@ -105,6 +111,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
       const endpointFacts = sql.literal(
         columnsOf(EndpointFacts, "", {
           now: "clock_timestamp()",
+          certificate: "request -> 'authentication' ->> 'certificate'",
           workspacePolicy: "(select w.policy from posthorn.workspaces w where w.id = workspace_id)"
         })
       )

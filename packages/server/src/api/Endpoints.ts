@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { SendTestEvent } from "@posthorn/api-contract/TestSends"
 import { filled, sent } from "@posthorn/api-contract/Wire"
+import { AuthenticationChecks } from "@posthorn/capabilities/AuthenticationChecks"
 import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
 import { Endpoints } from "@posthorn/capabilities/Endpoints"
 import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanations"
@@ -18,6 +19,7 @@ const testBody = exactBody("sendTestEvent", sent(SendTestEvent))
 
 export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =>
   Effect.gen(function* () {
+    const authentications = yield* AuthenticationChecks
     const diagnoses = yield* Diagnoses
     const endpoints = yield* Endpoints
     const signatures = yield* SignatureExplanations
@@ -49,6 +51,7 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
         once("rotateWebhookSecret", request, endpoints.rotateSecret(request.path.endpointId))
       )
       .handle("explainSignature", ({ path, payload }) => signatures.explain(path.endpointId, payload))
+      .handle("checkAuthentication", ({ path }) => authentications.check(path.endpointId))
       .handleRaw("sendTestEvent", (request) =>
         Effect.flatMap(testBody(request.request), (payload) =>
           once(
@@ -65,6 +68,7 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
   })
 ).pipe(
   Layer.provide([
+    AuthenticationChecks.Default,
     Diagnoses.Default,
     Endpoints.Default,
     IdempotentExecution.Default,

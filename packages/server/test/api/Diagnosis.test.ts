@@ -63,6 +63,7 @@ describe("the next steps of a diagnosis", () => {
         eventTypes: ["*"],
         urlRefusal: null,
         honorsRetryAfter: false,
+        certificateExpiresAt: at,
         secretReadable: true
       },
       requestTimeoutMs: 10_000,

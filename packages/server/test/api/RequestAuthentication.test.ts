@@ -1,7 +1,9 @@
 /** Endpoints that authenticate Posthorn by tokens or certificates: what is taken, shown and refused. */
 import { expect, layer } from "@effect/vitest"
+import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { certificate } from "@posthorn/testkit/Certificates"
-import { Effect } from "effect"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect, Either } from "effect"
 import { makeEndpoint } from "../Fixtures.ts"
 import { entered, testServer } from "../TestServer.ts"
 
@@ -120,6 +122,93 @@ layer(testServer(), { excludeTestServices: true })("authentication", (it) => {
       expect(replaced.body.issues).toEqual([
         { path: "/request/authentication/privateKey", message: expect.stringContaining("does not belong") }
       ])
+    })
+  )
+})
+
+const allowedTargets = Either.getOrThrow(parseAllowedTargets("127.0.0.1", true))
+
+layer(testServer({ allowedTargets }), { excludeTestServices: true })("checking an authentication", (it) => {
+  const check = (authentication: object | undefined) =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const id = yield* makeEndpoint(ws, {
+        request: { ...(authentication !== undefined && { authentication }) }
+      })
+      return yield* ws.call("POST", `/webhooks/${id}/check-authentication`)
+    })
+
+  it.scoped("§2.9 fetches a token, and tells when it ends and nothing else of it", () =>
+    Effect.gen(function* () {
+      let answer: readonly [number, string] = [
+        200,
+        JSON.stringify({ access_token: "geheim-token", expires_in: 600 })
+      ]
+      const auth = yield* makeReceiver({ behaviours: { "/token": (raw) => void raw.reply(...answer) } })
+      const oauth = { ...OAUTH, tokenUrl: auth.url("/token") }
+      const before = Date.now()
+      const good = yield* check(oauth)
+      answer = [403, JSON.stringify({ error: "unauthorized_client", error_description: "geheim-answer" })]
+      const refused = yield* check(oauth)
+      answer = [200, "geheim-answer"]
+      const nonsense = yield* check(oauth)
+      const away = yield* check({ ...oauth, tokenUrl: "http://127.0.0.1:1/token" })
+
+      expect(good.status).toBe(200)
+      expect(good.body).toEqual({ ok: true, kind: "oauth2", reason: null, expiresAt: expect.any(String) })
+      const lives = Date.parse(good.body.expiresAt as string) - before
+      expect(lives).toBeGreaterThan(599_000)
+      expect(lives).toBeLessThan(660_000)
+      const wrong = (reason: string) => ({ ok: false, kind: "oauth2", reason, expiresAt: null })
+      expect(refused.body).toEqual(wrong("The token endpoint answered 403 (unauthorized_client)."))
+      expect(nonsense.body).toEqual(
+        wrong("The token endpoint answered 200, but without a bearer token that can be used.")
+      )
+      expect(away.body).toEqual(wrong("The token endpoint could not be asked (connection_failed)."))
+      for (const { text } of [good, refused, nonsense]) expect(text).not.toContain("geheim")
+    })
+  )
+
+  it.effect("§2.9 looks at a certificate, and tries nothing else", () =>
+    Effect.gen(function* () {
+      const expired = certificate("expired")
+      const good = yield* check(MTLS)
+      const old = yield* check({ kind: "mtls", certificate: expired.cert, privateKey: expired.key })
+      const others = [
+        yield* check(undefined),
+        yield* check({ kind: "basic", username: "me", password: "geheim" }),
+        yield* check({ kind: "bearer", token: "geheim" })
+      ]
+
+      expect(good.body).toEqual({
+        ok: true,
+        kind: "mtls",
+        reason: null,
+        expiresAt: "2120-01-01T00:00:00.000Z"
+      })
+      expect(old.body).toEqual({
+        ok: false,
+        kind: "mtls",
+        reason: "The certificate expired at 2020-01-02T00:00:00.000Z.",
+        expiresAt: "2020-01-02T00:00:00.000Z"
+      })
+      expect(others.map(({ body }) => body)).toEqual(
+        [null, "basic", "bearer"].map((kind) => ({ ok: true, kind, reason: null, expiresAt: null }))
+      )
+    })
+  )
+
+  it.effect("§4.6 is what a diagnosis of a failing one offers; one that ends soon is told of", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const expired = certificate("expired")
+      const mtls = { kind: "mtls", certificate: expired.cert, privateKey: expired.key }
+      const id = yield* makeEndpoint(ws, { request: { authentication: mtls } })
+      const { body } = yield* ws.call<{ readonly findings: ReadonlyArray<{ readonly code: string }> }>(
+        "GET",
+        `/webhooks/${id}/diagnosis`
+      )
+      expect(body.findings.map(({ code }) => code)).toContain("certificate_expiring")
     })
   )
 })

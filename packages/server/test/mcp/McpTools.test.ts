@@ -11,7 +11,7 @@ import { makeDelivery, makeEndpoint, publish } from "../Fixtures.ts"
 import { callTool, rpc } from "../McpCalls.ts"
 import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
-const MOST_CHARACTERS = 84_000
+const MOST_CHARACTERS = 86_000
 
 /** All schemas within a schema. */
 const schemasIn = (value: unknown): ReadonlyArray<Readonly<Record<string, unknown>>> => {

@@ -7,7 +7,7 @@
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
 import { afterRotation, neverSeen, rotated, unseen } from "./SecretCauses.ts"
-import { compare, fixEventTypes, fixUrl, person } from "./Steps.ts"
+import { compare, fixEventTypes, fixRequest, fixUrl, person, tryAuthentication } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 
 /** The facts that a cause is derived from. */
@@ -213,13 +213,15 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
       )
     ]
   }),
-  authentication_failing: () => ({
+  authentication_failing: ({ evidence }) => ({
     summary: "Posthorn could not authenticate itself to the receiver, so nothing was sent.",
     because:
       "The token endpoint gave no token, or the client certificate has expired. These failures do not count towards disabling the endpoint.",
     steps: [
-      person(
-        "Have whoever runs the receiver see to the credentials that it gave out, and put new ones into the endpoint's request if they have changed."
+      tryAuthentication(evidence.endpoint.id),
+      fixRequest(
+        evidence.endpoint.id,
+        "Put new credentials into its request, if whoever runs the receiver has changed them: the whole request as it is shown, with the new secret."
       )
     ]
   }),

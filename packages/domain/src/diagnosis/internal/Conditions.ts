@@ -12,6 +12,7 @@ import {
   countLost,
   enable,
   fixPolicy,
+  fixRequest,
   type NextStep,
   person,
   replay,
@@ -23,6 +24,7 @@ import {
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
+const EXPIRING_MS = 30 * 86_400_000
 /** If a delivery is due for longer than this (besides a request and the pause between two probes), no worker is delivering. */
 const LATE_MS = 60_000
 
@@ -57,6 +59,24 @@ export const unreadable = ({ endpoint }: Evidence): Finding | undefined =>
           )
         ]
       })
+
+export const expiring = ({ endpoint, now }: Evidence): Finding | undefined => {
+  const { certificateExpiresAt: end, id } = endpoint
+  if (end === null || Date.parse(end) - Date.parse(now) >= EXPIRING_MS) return undefined
+  return finding({
+    code: "certificate_expiring",
+    summary:
+      end > now
+        ? `The client certificate that Posthorn shows expires at ${end}: from then on nothing is sent.`
+        : `The client certificate that Posthorn shows expired at ${end}: nothing is sent.`,
+    confidence: "high",
+    because: "The certificate itself says so.",
+    nextSteps: [
+      person("Have whoever runs the receiver issue a new certificate."),
+      fixRequest(id, "Put it into its request, with its private key.")
+    ]
+  })
+}
 
 const DISABLED: Readonly<Record<DisabledReason, (inARow: number) => string>> = {
   manual: () => "Somebody disabled the endpoint: it is sent nothing.",

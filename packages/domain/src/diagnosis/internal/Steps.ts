@@ -44,6 +44,7 @@ const startReplay = step("startReplay", "start_webhook_replay")
 const sendTest = step("sendTestEvent", "send_webhook_test_event")
 const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
 const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
+const checkAuthentication = step("checkAuthentication", "check_webhook_authentication")
 const listTypes = step("listEventTypes", "list_event_types")
 
 export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
@@ -51,6 +52,10 @@ export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
 export const fixPolicy = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "policy")
+export const fixRequest = (endpointId: EndpointId, why: string) =>
+  changeEndpoint({ endpointId }, why, "request")
+export const tryAuthentication = (endpointId: EndpointId) =>
+  checkAuthentication({ endpointId }, "It says why: fetches a token, or looks at the certificate.")
 /** It releases waiting deliveries, so the caller decides when. */
 export const enable = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "enabled")
 /** A rotation may drop a secret that is in use, so the caller must name the endpoint. */
@@ -82,5 +87,6 @@ export const everyStep: ReadonlyArray<NextStep> = [
   sendTest,
   listAttempts,
   readEndpoint,
+  checkAuthentication,
   listTypes
 ].map((make) => make({}, ""))
