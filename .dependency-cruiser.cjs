@@ -80,10 +80,20 @@ module.exports = {
     forbid(
       "transports-keep-apart",
       "the transports share the gate and the operations, not each other's parts",
-      "^packages/server/src/(api|gate|http/(?!Server))",
-      {
-        path: "^packages/server/src/mcp"
-      }
+      "^packages/server/src/(api|console|guides)/",
+      { path: "^packages/server/src/mcp" }
+    ),
+    forbid("calls-below-the-gate", "what all calls share knows no transport", "^packages/server/src/calls/", {
+      path: "^packages/server/src/(?!calls/|ServerConfig)"
+    }),
+    forbid("gate-below-http", "the gate knows no transport", "^packages/server/src/gate/", {
+      path: "^packages/server/src/(?!gate/|calls/|ServerConfig)"
+    }),
+    forbid(
+      "http-below-its-users",
+      "HTTP knows nothing of what it serves; Server.ts puts it together",
+      "^packages/server/src/http/",
+      { path: "^packages/server/src/(?!http/|gate/|calls/|ServerConfig)" }
     ),
     forbid(
       "policy-first",

@@ -13,7 +13,7 @@ export const targets: ReadonlyArray<Target> = [
   { file: "packages/domain/src/IpAddress.ts", tests: ["packages/domain/test/IpAddress.test.ts"] },
   {
     file: "packages/domain/src/Permission.ts",
-    tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
+    tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Identifiers.test.ts"]
   },
   { file: "packages/server/src/gate/Gate.ts", tests: ["packages/server/test/gate/Gate.test.ts"] },
   {

@@ -15,7 +15,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { memoryLive, type RateCounters } from "../src/gate/RateCounters.ts"
 import { ConnectionLimits, type Limits } from "../src/http/ConnectionLimits.ts"
-import { serverLive } from "../src/http/Server.ts"
+import { serverLive } from "../src/Server.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests"

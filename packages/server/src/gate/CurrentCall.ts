@@ -7,7 +7,7 @@
 import { type InvalidRequest, type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
 import type { Via } from "@posthorn/domain/Principal"
 import { Context, Effect } from "effect"
-import type { Deadline } from "../http/Deadline.ts"
+import type { Deadline } from "../calls/Deadline.ts"
 import type { Caller } from "./Caller.ts"
 
 export interface Call {

@@ -16,10 +16,10 @@ import { Forbidden, InvalidRequest, WorkspaceNotFound } from "@posthorn/domain/E
 import type { Operator, Principal } from "@posthorn/domain/Principal"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Option } from "effect"
-import { ANSWER_MS } from "../http/Deadline.ts"
-import { DatabaseTrouble } from "../http/Failures.ts"
-import { MAX_ISSUES, pointer, UNKNOWN } from "../http/Messages.ts"
-import { answered } from "../http/RequestMeters.ts"
+import { ANSWER_MS } from "../calls/Deadline.ts"
+import { DatabaseTrouble } from "../calls/Failures.ts"
+import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/Messages.ts"
+import { answered } from "../calls/RequestMeters.ts"
 import {
   actorOf,
   type Caller,

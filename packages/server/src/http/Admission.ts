@@ -20,8 +20,8 @@ import {
 } from "@posthorn/domain/Errors"
 import { MAX_VALUES, parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Inspectable, Stream } from "effect"
+import type { Deadline } from "../calls/Deadline.ts"
 import type { Holding } from "./BodyBudget.ts"
-import type { Deadline } from "./Deadline.ts"
 
 export const BODY_LIMIT = 1_048_576
 

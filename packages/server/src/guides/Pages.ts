@@ -6,13 +6,13 @@
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Effect, Layer } from "effect"
-import { fullText } from "../guides/Guides.ts"
-import { llmsText } from "../guides/Llms.ts"
+import { OwnDocument } from "../http/OwnDocument.ts"
+import { Readiness } from "../http/Readiness.ts"
+import { referencePage } from "../http/Reference.ts"
+import { staticText } from "../http/StaticText.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { OwnDocument } from "./OwnDocument.ts"
-import { Readiness } from "./Readiness.ts"
-import { referencePage } from "./Reference.ts"
-import { staticText } from "./StaticText.ts"
+import { fullText } from "./Guides.ts"
+import { llmsText } from "./Llms.ts"
 
 export const pagesLive = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
