@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { type DeliveryPolicy, waitsOf } from "@posthorn/domain/DeliveryPolicy"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Array as Arr, Effect, Record } from "effect"
-import { idOf, lawsHold } from "./processes/Story.ts"
+import { idOf, lawsHold, within } from "./processes/Story.ts"
 import {
   attempts,
   deliveries,
@@ -25,7 +25,7 @@ import {
 
 const SECOND_MS = 0.05
 const SCALED = { secondMs: SECOND_MS, retryDelayMs: 30 * SECOND_MS }
-const EVENTS = 10
+const EVENTS = 5
 /** The attempts of each delivery before the receiver is back. With `patient` the sixth is 7.6 hours after the first. */
 const FAILURES = 6
 
@@ -67,7 +67,7 @@ layer(Setting, { excludeTestServices: true })("a night without a receiver", (it)
     [
       "waits of one's own",
       {
-        retries: { kind: "waits", seconds: [60, 600, 3_600, 7_200, 14_400, 28_800, 43_200] },
+        retries: { kind: "waits", seconds: [60, 600, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400, 86_400] },
         jitter: 0.25,
         disableAfter: { kind: "never" }
       }
@@ -81,7 +81,7 @@ layer(Setting, { excludeTestServices: true })("a night without a receiver", (it)
       yield* setPolicy(id, policy)
       yield* worker(SCALED)
       yield* publish(acme, EVENTS)
-      yield* until(deliveries(acme), (all) => all.every(({ attempts }) => attempts >= FAILURES))
+      yield* within(50, deliveries(acme), (all) => all.every(({ attempts }) => attempts >= FAILURES))
       const during = yield* endpointRow(id)
       state.back = true
       yield* publish(acme)
