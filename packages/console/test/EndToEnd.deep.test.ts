@@ -438,6 +438,37 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("still here").waitFor()
   }, 90_000)
 
+  it("§2.9 checks whether a token can be fetched, with what is saved", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}?tab=request`)
+    await page.getByRole("button", { name: "Kind" }).click()
+    await page.getByRole("option", { name: "OAuth token" }).click()
+    await page.getByLabel("Token URL").fill("https://10.0.0.1/token")
+    await page.getByLabel("Client ID").fill("posthorn")
+    await page.getByLabel("Client secret").fill("a-client-secret")
+    expect(await page.getByRole("button", { name: "Check it" }).isDisabled()).toBe(true)
+    await page.getByRole("button", { name: "Save request" }).click()
+    await page.getByText("This URL is refused").waitFor()
+    await page.getByLabel("Token URL").fill(on.receiver.url)
+    await page.getByRole("button", { name: "Save request" }).click()
+    await page.getByText("Saved", { exact: true }).waitFor()
+
+    on.receiver.answer.status = 401
+    await page.getByRole("button", { name: "Check it" }).click()
+    await page.getByText("The token endpoint answered 401").waitFor()
+    const { body } = on.receiver.answer
+    on.receiver.answer.status = 200
+    on.receiver.answer.body = '{"access_token":"t-0f8b2c","token_type":"Bearer","expires_in":7200}'
+    await page.getByRole("button", { name: "Check it" }).click()
+    await page.getByText("It works").waitFor()
+    on.receiver.answer.body = body
+    await page.getByText("The token expires").waitFor()
+    expect(await page.content()).not.toMatch(/a-client-secret|t-0f8b2c/)
+  }, 120_000)
+
   it("§2.9 edits a request with a live preview, and never shows a stored secret again", async () => {
     const slug = await makeWorkspace()
     const endpointId = await makeEndpoint(slug)

@@ -226,6 +226,17 @@ const REQUEST = {
   ]
 }
 
+const OAUTH = {
+  authentication: {
+    kind: "oauth2",
+    tokenUrl: "https://auth.northwind.example/oauth/token",
+    clientId: "acme-posthorn",
+    clientSecret: "an old client secret",
+    scope: "webhooks:write"
+  },
+  signatures: [{ scheme: "standard_v1a" }]
+}
+
 export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = {}) => {
   const { api, sql } = stage
   const workspace = await api("POST", "/workspaces", { slug, name: "Acme Commerce" })
@@ -266,6 +277,7 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
   await api("POST", `/workspaces/${slug}/webhooks/${ids[0]}/rotate-secret`)
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[1]}`, { description: "Order system, production" })
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[4]}`, { request: REQUEST })
+  await api("PATCH", `/workspaces/${slug}/webhooks/${ids[0]}`, { request: OAUTH })
   for (const [name, email, role] of [
     ["Ada Lovelace", "ada@acme.example", "admin"],
     ["Grace Hopper", "grace@acme.example", "developer"],
@@ -315,6 +327,7 @@ export const placesOf = (world: World) => {
     "endpoint-settings": at(`/endpoints/${world.endpointIds[0]}?tab=settings`),
     "endpoint-policy": at(`/endpoints/${world.endpointIds[0]}?tab=policy`),
     "endpoint-request": at(`/endpoints/${world.endpointIds[4]}?tab=request`),
+    "endpoint-oauth": at(`/endpoints/${world.endpointIds[0]}?tab=request`),
     "endpoint-secret": at(`/endpoints/${world.endpointIds[0]}?tab=secret`),
     "endpoint-try": at(`/endpoints/${world.endpointIds[0]}?tab=try`),
     "new-endpoint": at("/endpoints/new"),

@@ -1,4 +1,5 @@
 /** How an endpoint's requests prove to the receiver's own gateway who sends them. */
+import type { ReactNode } from "react"
 import { Select, TextField } from "../../../ui/Field.tsx"
 import { authentications } from "./authentications.ts"
 import {
@@ -67,11 +68,14 @@ const KindFields = ({
 export const AuthenticationFields = ({
   at,
   authentication,
-  change
+  change,
+  check
 }: {
   authentication: AuthenticationDraft
   at: At
   change: (authentication: AuthenticationDraft) => void
+  /** Tries it, where that can be tried. */
+  check: ReactNode
 }) => {
   const { kind } = authentication
   return (
@@ -97,6 +101,7 @@ export const AuthenticationFields = ({
           setSecret={(secret) => change({ ...authentication, secret })}
         />
       )}
+      {kind !== "none" && authentications[kind].isTried ? check : null}
     </fieldset>
   )
 }

@@ -9,6 +9,7 @@ import { Button } from "../../../ui/Button.tsx"
 import { Select } from "../../../ui/Field.tsx"
 import { Card } from "../../../ui/Layout.tsx"
 import { Refusal } from "../../../ui/States.tsx"
+import { AuthenticationCheck } from "./AuthenticationCheck.tsx"
 import { AuthenticationFields } from "./AuthenticationFields.tsx"
 import { type Draft, draftOf, sentOf, shownOf } from "./draft.ts"
 import { HeaderFields } from "./HeaderFields.tsx"
@@ -28,6 +29,8 @@ const bodies = [
   }
 ] as const
 
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+
 const Form = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may } = useSession()
   const mayChange = may("updateWebhookEndpoint")
@@ -40,7 +43,8 @@ const Form = ({ endpoint }: { endpoint: EndpointDetail }) => {
   }
   const at = issuesAt(update.error)
   const request = sentOf(draft)
-  const isChanged = JSON.stringify(request) !== JSON.stringify(sentOf(draftOf(saved)))
+  const before = sentOf(draftOf(saved))
+  const isChanged = !isSame(request, before)
   const save = () =>
     update.mutate({ path: { endpointId: endpoint.id }, body: { request } } as Sent<"updateWebhookEndpoint">, {
       onSuccess: (answer) => {
@@ -67,6 +71,13 @@ const Form = ({ endpoint }: { endpoint: EndpointDetail }) => {
               authentication={draft.authentication}
               at={at}
               change={(authentication) => set({ authentication })}
+              check={
+                <AuthenticationCheck
+                  key={JSON.stringify(saved?.authentication)}
+                  endpointId={endpoint.id}
+                  isSaved={isSame(request?.authentication, before?.authentication)}
+                />
+              }
             />
             <fieldset className="grid gap-3">
               <legend className="mb-2 text-sm font-semibold">Body</legend>

@@ -8,6 +8,8 @@ import { type Language, languages, type SecretKind, verifierOf } from "./verifie
 
 /** What a receiver has to know that its verifier cannot check. */
 const caveatOf = (recipe: SignatureRecipe) => {
+  if (recipe.scheme === "standard_v1a")
+    return "The public key stands under Signing secret. A request that comes twice has the same webhook-id."
   if (recipe.scheme !== "hmac") return "A request that comes twice has the same webhook-id."
   if (!recipe.content.includes("{timestamp}"))
     return "The time is not signed: a request that somebody recorded verifies for ever."
@@ -39,19 +41,21 @@ export const Verifiers = ({ signatures }: { signatures: ReadonlyArray<SignatureR
             onChange={(next) => setLanguage(next as Language)}
             choices={languages.map((id) => ({ id, label: id }))}
           />
-          <Select
-            label="Signing secret"
-            value={secret}
-            onChange={(next) => setSecret(next as SecretKind)}
-            choices={[
-              {
-                id: "whsec",
-                label: "Begins with whsec_",
-                about: "Posthorn's own, or another in its format."
-              },
-              { id: "text", label: "A text taken over", about: "The key is the whole text." }
-            ]}
-          />
+          {signatures.every(({ scheme }) => scheme === "standard_v1a") ? null : (
+            <Select
+              label="Signing secret"
+              value={secret}
+              onChange={(next) => setSecret(next as SecretKind)}
+              choices={[
+                {
+                  id: "whsec",
+                  label: "Begins with whsec_",
+                  about: "Posthorn's own, or another in its format."
+                },
+                { id: "text", label: "A text taken over", about: "The key is the whole text." }
+              ]}
+            />
+          )}
         </div>
         {signatures.map((recipe, n) => (
           <div key={n} className="grid gap-1.5">

@@ -18,6 +18,8 @@ interface Field {
 interface Authentication {
   readonly label: string
   readonly about: string
+  /** Whether Posthorn can try it without asking the endpoint. */
+  readonly isTried?: boolean
   /** What is shown again. */
   readonly fields: ReadonlyArray<Field>
   /** What is stored, and never shown. */
@@ -55,7 +57,8 @@ export const authentications: Record<Kind, Authentication> = {
         ]
       }
     ],
-    secret: { name: "clientSecret", label: "Client secret" }
+    secret: { name: "clientSecret", label: "Client secret" },
+    isTried: true
   },
   mtls: {
     label: "Client certificate",
@@ -69,6 +72,7 @@ export const authentications: Record<Kind, Authentication> = {
         lines: 6
       }
     ],
-    secret: { name: "privateKey", label: "Private key", lines: 6 }
+    secret: { name: "privateKey", label: "Private key", lines: 6 },
+    isTried: true
   }
 }
