@@ -665,7 +665,7 @@ create type posthorn.waiting as (
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.is_awake(shard smallint) returns boolean
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
--- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
+-- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience

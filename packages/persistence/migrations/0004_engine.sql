@@ -143,11 +143,12 @@ create type posthorn.loaded as (
 -- recorded meanwhile, is left out. An endpoint's version is a hash of its columns here; endpoints whose `known` version is
 -- current come without these columns. So a version always means the same, even after the database was restored to an earlier
 -- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure. When the event
--- was published (a test send: when it was sent) is read only for endpoints whose requests may show it.
+-- was published (a test send: when it was sent) is read only for endpoints whose requests may show it. A delivery of another
+-- endpoint than the one that is named is left out: any role can notify, and so name a delivery.
 --
 -- Looks up each row by primary key, whatever the statistics say: the lateral joins fix the order. The queue is mostly empty
 -- when PostgreSQL analyses it, and a plan made for an empty table takes 10 ms a row when it is full.
-create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[])
+create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -160,16 +161,16 @@ begin
       e.consecutive_failures, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,
       n.workspace_policy::text, posthorn.policy_version(n.policy, n.workspace_policy)::text, n.slug, n.request::text,
       n.request_secrets
-    from unnest(workspaces, deliveries, attempts, known) with ordinality
-      as w(workspace_id, delivery_id, attempts, known, index)
+    from unnest(workspaces, deliveries, endpoints, attempts, known) with ordinality
+      as w(workspace_id, delivery_id, endpoint_id, attempts, known, index)
     cross join lateral (
       select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id, d.event_id is null as test, d.created_at,
         coalesce(d.payload, (
           select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id
         )) as payload
       from posthorn.deliveries d
-      where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.attempts = w.attempts
-        and d.status in ('pending', 'failed') offset 0
+      where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.endpoint_id = w.endpoint_id
+        and d.attempts = w.attempts and d.status in ('pending', 'failed') offset 0
     ) d
     cross join lateral (
       select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret, r.policy,

@@ -168,7 +168,7 @@ layer(Setting, { excludeTestServices: true })("receivers' libraries", (it) => {
           const [loaded] = yield* sql<{ signs: boolean }>`
             select l.previous_secret is not null as signs
             from posthorn.deliveries d
-            cross join lateral posthorn.load(array[d.workspace_id], array[d.id], array[0::smallint], array[0::bigint]) l
+            cross join lateral posthorn.load(array[d.workspace_id], array[d.id], array[d.endpoint_id], array[0::smallint], array[0::bigint]) l
             where d.workspace_id = ${acme.id}`
           return loaded!.signs
         }).pipe(sql.withTransaction)

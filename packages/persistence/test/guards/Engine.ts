@@ -187,8 +187,7 @@ export const engine = writeScenarios((it) => {
 
   it("load: a delivery has the payload of its own event, and a test send its own payload", async (stage) => {
     const [acme, twin] = [await stage.workspace("acme"), await stage.workspace("twin")]
-    await stage.endpoint(acme)
-    await stage.endpoint(twin)
+    const [ofAcme, ofTwin] = [await stage.endpoint(acme), await stage.endpoint(twin)]
     const sent: Array<readonly [string, string]> = []
     for (const [slug, payload] of [
       ["acme", "1"],
@@ -208,9 +207,10 @@ export const engine = writeScenarios((it) => {
     const payloads = async () =>
       (
         await stage.rows(
-          "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by index",
+          "select payload from posthorn.load($1, $2, $3, '{0,0,0}', '{0,0,0}') order by index",
           sent.map(([workspace]) => workspace),
-          sent.map(([, id]) => id)
+          sent.map(([, id]) => id),
+          [ofAcme, ofAcme, ofTwin]
         )
       ).map(({ payload }) => payload)
     assert.deepEqual(await payloads(), ["1", "2", "3"])
@@ -252,11 +252,16 @@ export const engine = writeScenarios((it) => {
     const [waiting, done, third] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.endpoints set url = 'https://' || id")
     await stage.record([stage.observation(done, { status: "delivered" })])
-    const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
+    const load = (
+      attempts: ReadonlyArray<number>,
+      known: ReadonlyArray<string>,
+      endpoints: ReadonlyArray<string> = [one, one, one, two]
+    ) =>
       stage.rows(
-        "select index, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by index",
+        "select index, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4, $5) order by index",
         [acme, acme, acme, acme],
         [waiting.id, done.id, third.id, of(two)[0]!.id],
+        endpoints,
         attempts,
         known
       )
@@ -271,6 +276,11 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(
       (await load([0, 1, 1, 0], unknown)).map(({ index }) => index),
       [1, 4]
+    )
+    assert.deepEqual(
+      (await load([0, 0, 0, 0], unknown, [one, one, two, one])).map(({ index }) => index),
+      [1],
+      "a delivery is loaded for its own endpoint only"
     )
     const versionOf = async () => (await load([0, 0, 0, 0], unknown))[0]!.version as string
     const version = await versionOf()

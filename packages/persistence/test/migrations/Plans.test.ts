@@ -55,6 +55,7 @@ const counted = <A, E, R>(query: Query, table: string, ask: Effect.Effect<A, E, 
 const LOAD = `posthorn.load(
   (select array_agg(workspace_id order by delivery_id) from picked),
   (select array_agg(delivery_id order by delivery_id) from picked),
+  (select array_agg(endpoint_id order by delivery_id) from picked),
   (select array_agg(attempts order by delivery_id) from picked),
   (select array_agg('0'::bigint) from picked))`
 

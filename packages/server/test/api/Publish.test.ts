@@ -295,7 +295,7 @@ layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
         Effect.map(
           sql<{ payload: string; event: string }>`
             select l.payload, e.payload as event from posthorn.deliveries d
-            cross join posthorn.load(array[d.workspace_id::text], array[d.id::text], array[0::smallint], array[null::bigint]) l
+            cross join posthorn.load(array[d.workspace_id::text], array[d.id::text], array[d.endpoint_id::text], array[0::smallint], array[null::bigint]) l
             join posthorn.events e on e.workspace_id = d.workspace_id and e.id = d.event_id
             where d.workspace_id = ${ws.workspaceId} and d.id = ${deliveryId}`,
           ([row]) => row!

@@ -6,12 +6,12 @@
  * told so: it polls further back meanwhile. (`sql.listen` of @effect/sql-pg stays silent forever once its connection is
  * terminated.)
  */
-import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { type SleepLocks, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
 import * as Schedules from "../Schedules.ts"
+import { type Notification, notificationOf } from "./Notification.ts"
 
 export interface Hearer {
   /** From now on, until `deaf`, every commit that notifies is heard. */
@@ -32,9 +32,12 @@ export class Listener extends Context.Tag("@posthorn/worker/Listener")<
   { readonly listen: (hearer: Hearer) => Effect.Effect<never> }
 >() {}
 
-const publishedRow = (due: number, shard: number, ids: ReadonlyArray<string>): DueRow => {
-  const [workspaceId, endpointId, deliveryId] = ids as [WorkspaceId, EndpointId, DeliveryId]
-  return { workspaceId, endpointId, deliveryId, shard, due, attempts: 0, claims: 0, atOnce: false }
+const tell = (hearer: Hearer, told: Notification): void => {
+  if (told.kind === "published") hearer.published(told.row)
+  else if (told.kind === "due") hearer.heard(told.since, told.shards)
+  else if (told.kind === "mended") hearer.mended(told.endpointId, told.failures, told.shard)
+  else if (told.kind === "policy") hearer.policyChanged(told.workspaceId)
+  else hearer.heard(null, [])
 }
 
 const PULSE_TIMEOUT = "10 seconds"
@@ -45,13 +48,7 @@ export const layer = Layer.effect(
     listen: (hearer) =>
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn listener")
-        connection.onNotification((payload) => {
-          const [since, shards = "", ...more] = payload.split(" ")
-          if (since === "mended") hearer.mended(shards, Number(more[0]), Number(more[1]))
-          else if (since === "policy") hearer.policyChanged(shards)
-          else if (more.length > 0) hearer.published(publishedRow(Number(since), Number(shards), more))
-          else hearer.heard(Number(since) || null, shards.split(",").map(Number))
-        })
+        connection.onNotification((payload) => tell(hearer, notificationOf(payload)))
         yield* connection.query("listen posthorn_due")
         hearer.listening(sleepLocks(connection))
         const pulse = Effect.timeout(connection.query("select 1"), PULSE_TIMEOUT)

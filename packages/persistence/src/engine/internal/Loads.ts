@@ -24,7 +24,7 @@ export interface Content {
   readonly failures: number
 }
 
-const LOAD = statement("posthorn.load($1, $2, $3, $4)", LOADED)
+const LOAD = statement("posthorn.load($1, $2, $3, $4, $5)", LOADED)
 
 const contentOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Content => ({
   eventType: row[1],
@@ -41,6 +41,7 @@ export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow
     run(LOAD, [
       plain(rows, (row) => row.workspaceId),
       plain(rows, (row) => row.deliveryId),
+      plain(rows, (row) => row.endpointId),
       plain(rows, (row) => row.attempts),
       plain(rows, (row) => known.version(row.endpointId))
     ]),
