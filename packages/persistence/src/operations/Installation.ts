@@ -26,13 +26,21 @@ const PATIENCE = "2 seconds"
 
 const deliveries = gauge(
   "posthorn_queue_deliveries",
-  "Deliveries of the whole installation that wait: due now, due while their endpoint is probed, later (a retry), or for an endpoint that is disabled. Every process tells the same: aggregate with max.",
+  "Deliveries of the whole installation that wait: due now, due while their endpoint is probed, later (a retry), or for an endpoint that is disabled. Those that wait for a rate are counted by themselves. Every process tells the same: aggregate with max.",
   "state"
 )
 const oldest = gauge(
   "posthorn_queue_oldest_seconds",
   "How long the oldest waiting delivery has been due, in seconds: of enabled endpoints, of those that are probed, and of disabled ones. 0 when none waits.",
   "state"
+)
+const limited = gauge(
+  "posthorn_rate_limited_deliveries",
+  "Due deliveries of the whole installation that wait for the rate of their endpoint. Every process tells the same: aggregate with max."
+)
+const oldestLimited = gauge(
+  "posthorn_rate_limited_oldest_seconds",
+  "How long the oldest of them has been due, in seconds. 0 when none waits."
 )
 const endpoints = gauge(
   "posthorn_endpoints",
@@ -54,9 +62,11 @@ const Standing = Schema.Struct({
   probing: Count,
   later: Count,
   atDisabled: Count,
+  limited: Count,
   oldestDue: Schema.NonNegative,
   oldestProbing: Schema.NonNegative,
   oldestAtDisabled: Schema.NonNegative,
+  oldestLimited: Schema.NonNegative,
   enabled: Count,
   disabledManually: Count,
   disabledByFailures: Count,
@@ -74,14 +84,18 @@ const count = (sql: SqlClient.SqlClient) =>
       from posthorn.queue group by 1, 2
     ), standing as (
       select e.enabled, e.disabled_reason, e.enabled and e.consecutive_failures >= ${PROBES_AFTER} as probing,
+        e.enabled and e.consecutive_failures < ${PROBES_AFTER} and w.due > 0
+          and posthorn.next_permit(e.workspace_id, e.id) is not null as limited,
         coalesce(w.rows, 0) as rows, coalesce(w.due, 0) as due, coalesce(w.oldest, 0) as oldest
       from posthorn.endpoints e left join waiting w on w.workspace_id = e.workspace_id and w.endpoint_id = e.id
     )
-    select coalesce(sum(due) filter (where enabled and not probing), 0)::float8 as due,
+    select coalesce(sum(due) filter (where enabled and not probing and not limited), 0)::float8 as due,
+      coalesce(sum(due) filter (where limited), 0)::float8 as limited,
       coalesce(sum(due) filter (where probing), 0)::float8 as probing,
       coalesce(sum(rows - due) filter (where enabled), 0)::float8 as later,
       coalesce(sum(rows) filter (where not enabled), 0)::float8 as "atDisabled",
-      coalesce(max(oldest) filter (where enabled and not probing), 0) as "oldestDue",
+      coalesce(max(oldest) filter (where enabled and not probing and not limited), 0) as "oldestDue",
+      coalesce(max(oldest) filter (where limited), 0) as "oldestLimited",
       coalesce(max(oldest) filter (where probing), 0) as "oldestProbing",
       coalesce(max(oldest) filter (where not enabled), 0) as "oldestAtDisabled",
       count(*) filter (where enabled) as enabled,
@@ -97,6 +111,8 @@ const show = (standing: Standing, atMs: number) => {
   deliveries.set(standing.probing, "probing")
   deliveries.set(standing.later, "later")
   deliveries.set(standing.atDisabled, "endpoint_disabled")
+  limited.set(standing.limited)
+  oldestLimited.set(standing.oldestLimited)
   oldest.set(standing.oldestDue, "due")
   oldest.set(standing.oldestProbing, "probing")
   oldest.set(standing.oldestAtDisabled, "endpoint_disabled")

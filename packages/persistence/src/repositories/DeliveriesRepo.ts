@@ -72,7 +72,9 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { columns, first, page } = makePayloadPages(sql, Raw, byTime, PAYLOAD, {
-        test: "r.event_id is null"
+        test: "r.event_id is null",
+        nextAttemptAt: `case when r.next_attempt_at is not null
+          then greatest(r.next_attempt_at, posthorn.next_permit(r.workspace_id, r.endpoint_id)) end`
       })
 
       const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>

@@ -19,6 +19,35 @@ const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
+it.scopedLive("§10 what waits for a rate is counted by itself, and is not due", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`
+    yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret, policy,
+      consecutive_failures)
+      select 'wsp_1', id, 'https://example.com', array['*'], true, 'x', policy::jsonb, failures from (values
+        ('whe_limited', '{"rateLimit": {"requests": 1, "perSeconds": 60}}', 0), ('whe_free', null, 0),
+        ('whe_probed', '{"rateLimit": {"requests": 1, "perSeconds": 60}}', 3),
+        ('whe_unused', '{"rateLimit": {"requests": 9, "perSeconds": 60}}', 0)) as e(id, policy, failures)`
+    yield* sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+      select 'wsp_1', id, now() - interval '30 seconds', 'wha_1' from posthorn.endpoints`
+    yield* sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+      select 'wsp_1', id || n, id, 0, now() - n * interval '100 seconds'
+      from posthorn.endpoints, generate_series(-1, length(id) - 8) as n where n <> 0`
+    yield* installationMeters
+    yield* collect
+
+    const text = yield* freshText
+    const told = (name: string) => Math.floor(Number(new RegExp(`^${name} (.*)$`, "m").exec(text)![1]))
+    // Each has as many that are due as its name is longer than `free`.
+    expect(told("posthorn_rate_limited_deliveries")).toBe(3)
+    expect(told("posthorn_rate_limited_oldest_seconds")).toBe(300)
+    expect(told('posthorn_queue_deliveries{state="due"}')).toBe(2)
+    expect(told('posthorn_queue_oldest_seconds{state="due"}')).toBe(200)
+    expect(told('posthorn_queue_deliveries{state="probing"}')).toBe(2)
+  }).pipe(Effect.scoped, Effect.provide(DatabaseClock.Default), Effect.provide(TestPg))
+)
+
 it.scopedLive("§10 callers that ask for meters and leave start one count, which continues", () =>
   Effect.gen(function* () {
     const hold = yield* connect

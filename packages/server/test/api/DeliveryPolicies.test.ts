@@ -1,6 +1,8 @@
 /**
  * The delivery policies of an endpoint and of its workspace: what is accepted, which policy results, and what is refused.
  */
+
+import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeEndpoint } from "../Fixtures.ts"
@@ -15,7 +17,14 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
       })
       const plain = yield* makeEndpoint(ws)
       const settings = yield* ws.call("PATCH", "/settings", {
-        body: { policy: { retries: { kind: "patient" }, jitter: 0.25, disableAfter: { kind: "never" } } }
+        body: {
+          policy: {
+            retries: { kind: "patient" },
+            jitter: 0.25,
+            rateLimit: { requests: 5, perSeconds: 60 },
+            disableAfter: { kind: "never" }
+          }
+        }
       })
       const [own, workspaces] = [
         (yield* ws.call("GET", `/webhooks/${id}`)).body,
@@ -28,6 +37,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
         jitter: 0.25,
         honorRetryAfter: false,
         timeoutSeconds: 10,
+        rateLimit: { requests: 5, perSeconds: 60 },
         disableAfter: { kind: "never" }
       }
       expect(own.policy).toEqual({ retries: { kind: "waits", seconds: [5, 60] }, onGone: "disable" })
@@ -89,6 +99,34 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     })
   )
 
+  it.effect(
+    "§3.5 a delivery that waits for its rate shows when the next attempt may begin, at the earliest",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const ws = yield* entered
+        const id = yield* makeEndpoint(ws, { policy: { rateLimit: { requests: 2, perSeconds: 600 } } })
+        yield* ws.call("POST", "/events", { body: { eventType: "invoice.paid", payload: {} } })
+        const shown = Effect.gen(function* () {
+          const { body: list } = yield* ws.call("GET", `/webhooks/${id}/deliveries`)
+          const [listed] = list.items as unknown as ReadonlyArray<Record<string, string>>
+          const { body: one } = yield* ws.call("GET", `/webhooks/deliveries/${listed!["id"]}`)
+          expect(one["nextAttemptAt"]).toBe(listed!["nextAttemptAt"])
+          return listed!
+        })
+        const begin = (at: string) =>
+          sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id) values (${ws.workspaceId}, ${id}, ${at}, 'a')`
+        const { createdAt = "", nextAttemptAt } = yield* shown
+        const now = Date.parse(createdAt)
+        const time = (seconds: number) => new Date(now + seconds * 1_000).toISOString()
+        yield* begin(time(-60))
+        expect((yield* shown)["nextAttemptAt"]).toBe(nextAttemptAt)
+        yield* begin(time(-30))
+
+        expect(yield* shown).toMatchObject({ status: "pending", nextAttemptAt: time(540) })
+      })
+  )
+
   it.effect("§5.1 only a caller that may update the workspace can change its settings", () =>
     Effect.gen(function* () {
       const ws = yield* entered
@@ -121,6 +159,11 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     [{ timeoutSeconds: 0 }, "/timeoutSeconds"],
     [{ timeoutSeconds: 61 }, "/timeoutSeconds"],
     [{ timeoutSeconds: 1.5 }, "/timeoutSeconds"],
+    [{ rateLimit: 5 }, "/rateLimit"],
+    [{ rateLimit: { requests: 0, perSeconds: 1 } }, "/rateLimit"],
+    [{ rateLimit: { requests: 10_001, perSeconds: 1 } }, "/rateLimit"],
+    [{ rateLimit: { requests: 1, perSeconds: 3_601 } }, "/rateLimit"],
+    [{ rateLimit: { requests: 1 } }, "/rateLimit"],
     [{ disableAfter: { kind: "failures", count: 0 } }, "/disableAfter"],
     [{ disableAfter: { kind: "failures", count: 1_001 } }, "/disableAfter"],
     [{ disableAfter: { kind: "failures" } }, "/disableAfter"],
@@ -148,7 +191,9 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     waits(604_800, 604_800, 604_800, 604_800, 172_800),
     waits(...Array.from({ length: 20 }, () => 1)),
     { retries: { kind: "none" }, jitter: 0.5, timeoutSeconds: 60, honorRetryAfter: true },
-    { disableAfter: { kind: "failing_for", seconds: 2_592_000 }, timeoutSeconds: 1 }
+    { disableAfter: { kind: "failing_for", seconds: 2_592_000 }, timeoutSeconds: 1 },
+    { rateLimit: { requests: 10_000, perSeconds: 3_600 } },
+    { rateLimit: null }
   ]
   it.effect.each(right)("§3.5 accepts %j", (policy) =>
     Effect.gen(function* () {

@@ -13,12 +13,12 @@ import { Fifo } from "./Fifo.ts"
 
 /**
  * With a slow rate a permit of the lane is kept until its attempt is recorded, and there are this many. So when its worker dies,
- * so many attempts at most have begun that nobody knows of. A lane that keeps its permits makes a hundred attempts a second if
- * they take 60 ms.
+ * so many attempts at most have begun that nobody knows of. Recording takes up to 0.1 s: attempts of 0.3 s still reach the fastest
+ * of slow rates.
  */
 const MOST_UNRECORDED = 10
 /** Attempts a second up to which a rate is slow. */
-const SLOW = 50
+const SLOW = 25
 
 /**
  * What an attempt's recorded time may be too early: a worker knows the database's time from a beat, which is answered within 3 s.
