@@ -20,7 +20,7 @@ const isHeaders = (value: unknown): value is Readonly<Record<string, string>> =>
 /** Checked as a whole: refusing a hundred thousand members is as fast as refusing one. */
 const ReceivedHeaders = Schema.declare(isHeaders).annotations({
   description:
-    "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`.",
+    "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`, and those that hold `hmac` signatures.",
   message: () => `Expected an object of at most ${MOST_HEADERS} headers, each a text`,
   jsonSchema: { type: "object", additionalProperties: { type: "string" }, maxProperties: MOST_HEADERS },
   examples: [SIGNED]

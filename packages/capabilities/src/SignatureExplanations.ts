@@ -1,12 +1,15 @@
 /** Explains a signature to the receiver of an endpoint's deliveries. Nothing is stored. Source: spec §4.6. */
 
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
-import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { EndpointId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { requestBody } from "@posthorn/domain/RequestBody"
+import { shapedBody } from "@posthorn/domain/RequestBody"
+import { type RequestProfile, shapeOf } from "@posthorn/domain/RequestProfile"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { Clock, Effect } from "effect"
 import { explainSignature, type Received } from "./SignatureVerdict.ts"
 
@@ -15,21 +18,30 @@ const ID = /^[\x21-\x7e]{1,64}$/
 export class SignatureExplanations extends Effect.Service<SignatureExplanations>()(
   "@posthorn/capabilities/SignatureExplanations",
   {
-    dependencies: [DeliveriesRepo.Default, SecretsRepo.Default],
+    dependencies: [DeliveriesRepo.Default, EndpointsRepo.Default, EventsRepo.Default, SecretsRepo.Default],
     effect: Effect.gen(function* () {
       const box = yield* SecretBox
       const deliveries = yield* DeliveriesRepo
+      const endpoints = yield* EndpointsRepo
+      const events = yield* EventsRepo
       const secrets = yield* SecretsRepo
 
       /** The body that was sent under this `webhook-id`, if it was sent to this endpoint. */
-      const sentUnder = (workspaceId: WorkspaceId, endpointId: EndpointId, { headers }: Received) =>
+      const sentUnder = (endpointId: EndpointId, { headers }: Received, profile: RequestProfile) =>
         Effect.gen(function* () {
+          const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
           const [, id = ""] =
             Object.entries(headers).find(([name]) => name.toLowerCase() === "webhook-id") ?? []
           const found = ID.test(id.trim()) ? yield* deliveries.find(workspaceId, id.trim()) : undefined
-          return found === undefined || found.endpointId !== endpointId
-            ? null
-            : requestBody(found.id, found.eventType, found.payload!.text)
+          if (found === undefined || found.endpointId !== endpointId) return null
+          const event = found.eventId === null ? undefined : yield* events.find(workspaceId, found.eventId)
+          return shapedBody(shapeOf(profile), {
+            deliveryId: found.id,
+            eventType: found.eventType,
+            payload: found.payload!.text,
+            createdAt: event?.createdAt ?? found.createdAt,
+            slug
+          })
         })
 
       const explain = Effect.fn("SignatureExplanations.explain")(function* (
@@ -38,13 +50,16 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
       ) {
         const { workspaceId } = yield* CurrentPrincipal
         const sealed = yield* secrets.find(workspaceId, endpointId)
-        if (sealed === undefined) return yield* new WebhookEndpointNotFound()
+        const endpoint = yield* endpoints.find(workspaceId, endpointId)
+        if (sealed === undefined || endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        const profile = endpoint.request ?? {}
         const row = { workspaceId, endpointId }
         return explainSignature(received, {
+          profile,
           secret: box.open(row, sealed.secret),
           previous: sealed.previousSecret && box.open(row, sealed.previousSecret),
           previousExpiresAt: sealed.previousSecretExpiresAt,
-          sent: yield* sentUnder(workspaceId, endpointId, received),
+          sent: yield* sentUnder(endpointId, received, profile),
           now: new Date(yield* Clock.currentTimeMillis)
         })
       })

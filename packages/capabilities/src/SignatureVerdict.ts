@@ -4,9 +4,17 @@
  * It only says whether a given signature fits the given body, or the body that was sent. It makes no signature, and reveals
  * nothing about the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
  */
-import { timingSafeEqual } from "node:crypto"
+import { createPublicKey, verify as ed25519, timingSafeEqual } from "node:crypto"
 import { compact } from "@posthorn/domain/JsonText"
-import { decodeKey, signWithKeys, TOLERANCE_SECONDS } from "@posthorn/signature"
+import { type HmacSignature, type RequestProfile, signaturesOf } from "@posthorn/domain/RequestProfile"
+import { readKeys } from "@posthorn/domain/SigningSecret"
+import {
+  decodeKey,
+  decodePrivateKey,
+  signWithKeys,
+  signWithRecipe,
+  TOLERANCE_SECONDS
+} from "@posthorn/signature"
 import { Redacted } from "effect"
 
 export interface Received {
@@ -16,8 +24,11 @@ export interface Received {
 }
 
 export interface Known {
+  /** How its requests are signed. */
+  readonly profile: RequestProfile
+  /** `SigningKeys` as text. */
   readonly secret: Redacted.Redacted
-  /** The previous one, even after its grace window. */
+  /** The previous ones, even after their grace window. */
   readonly previous: Redacted.Redacted | null
   readonly previousExpiresAt: string | null
   /** The body of the delivery with this `webhook-id`; null if it is gone, or not this endpoint's. */
@@ -38,40 +49,92 @@ export interface SignatureExplanation {
   readonly explanation: string
 }
 
-const NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const
+/** One signature of the request, and whether it fits. */
+interface Check {
+  /** Which header is not there or not as it was sent; undefined if all are. */
+  readonly missing: string | undefined
+  readonly fits: (body: string, keys: Redacted.Redacted | null) => boolean
+  /** What holds the signature; undefined for `webhook-signature`. */
+  readonly header: string | undefined
+  readonly isTimed: boolean
+}
 
-/** The three headers by lower-case name; of a repeated header, the last. */
-const threeOf = (headers: Received["headers"]) => {
+type HeaderOf = (name: string) => string
+
+/** By name in any case; of a repeated header, the last. */
+const headerOf = (headers: Received["headers"]): HeaderOf => {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]))
-  return Object.fromEntries(NAMES.map((name) => [name, lower.get(name) ?? ""])) as Record<
-    (typeof NAMES)[number],
-    string
-  >
+  return (name) => lower.get(name.toLowerCase()) ?? ""
 }
 
-type Three = ReturnType<typeof threeOf>
-
-const fits = (headers: Three, body: string, secret: Redacted.Redacted | null) => {
-  if (secret === null) return false
-  const key = decodeKey(Redacted.value(secret))
-  const right = Buffer.from(signWithKeys(headers["webhook-id"], headers["webhook-timestamp"], body, [key]))
-  return headers["webhook-signature"]
-    .split(" ")
-    .map((entry) => Buffer.from(entry))
-    .some((entry) => entry.length === right.length && timingSafeEqual(entry, right))
+const equal = (given: string, right: string) => {
+  const [one, other] = [Buffer.from(given), Buffer.from(right)]
+  return one.length === other.length && timingSafeEqual(one, other)
 }
 
-const missing = (headers: Three): string | undefined => {
-  const absent = NAMES.filter((name) => headers[name] === "")
+const missingOf = (header: HeaderOf, names: ReadonlyArray<string>): string | undefined => {
+  const absent = names.filter((name) => header(name) === "")
   if (absent.length > 0) {
-    return `${absent.join(", ")} did not reach your code. Each delivery has all three: look for a proxy or a framework that drops or renames headers.`
+    return `${absent.join(", ")} did not reach your code. Each delivery has ${names.length === 3 ? "all three" : names.join(", ")}: look for a proxy or a framework that drops or renames headers.`
   }
-  if (!/^(?:0|[1-9]\d{0,14})$/.test(headers["webhook-timestamp"])) {
+  if (names.includes("webhook-timestamp") && !/^(?:0|[1-9]\d{0,14})$/.test(header("webhook-timestamp"))) {
     return "webhook-timestamp is not whole Unix seconds: it was changed on its way to your code."
   }
-  return headers["webhook-id"].includes(".")
+  return names.includes("webhook-id") && header("webhook-id").includes(".")
     ? "webhook-id holds a dot, as no id of a delivery does: it was changed on its way to your code."
     : undefined
+}
+
+const standardCheck = (header: HeaderOf): Check => {
+  const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")]
+  return {
+    missing: missingOf(header, ["webhook-id", "webhook-timestamp", "webhook-signature"]),
+    header: undefined,
+    isTimed: true,
+    fits: (body, sealed) => {
+      if (sealed === null) return false
+      const { privateKey, secret } = readKeys(Redacted.value(sealed))
+      const right = signWithKeys(id, timestamp, body, [decodeKey(secret)])
+      const key = privateKey === null ? null : createPublicKey(decodePrivateKey(privateKey))
+      const signed = Buffer.from(`${id}.${timestamp}.${body}`)
+      const isSigned = (entry: string) =>
+        key !== null &&
+        entry.startsWith("v1a,") &&
+        ed25519(null, signed, key, Buffer.from(entry.slice("v1a,".length), "base64"))
+      return header("webhook-signature")
+        .split(" ")
+        .some((entry) => equal(entry, right) || isSigned(entry))
+    }
+  }
+}
+
+const hmacCheck = (header: HeaderOf, recipe: HmacSignature): Check => {
+  const uses = (name: string) => `${recipe.content}${recipe.format}`.includes(name)
+  const needed = [
+    ...(uses("{id}") ? ["webhook-id"] : []),
+    ...(uses("{timestamp}") ? ["webhook-timestamp"] : []),
+    recipe.header
+  ]
+  const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")]
+  return {
+    missing: missingOf(header, needed),
+    header: recipe.header,
+    isTimed: recipe.content.includes("{timestamp}"),
+    fits: (body, sealed) => {
+      if (sealed === null) return false
+      const key = decodeKey(readKeys(Redacted.value(sealed)).secret)
+      return equal(header(recipe.header), signWithRecipe(recipe, { id, timestamp, body }, key).trim())
+    }
+  }
+}
+
+/** One for each header that holds a signature. */
+const checksOf = (header: HeaderOf, profile: RequestProfile): ReadonlyArray<Check> => {
+  const recipes = signaturesOf(profile)
+  return [
+    ...(recipes.some(({ scheme }) => scheme !== "hmac") ? [standardCheck(header)] : []),
+    ...recipes.flatMap((recipe) => (recipe.scheme === "hmac" ? [hmacCheck(header, recipe)] : []))
+  ]
 }
 
 /** Common ways in which a body is re-serialised; each returns the text that may have been sent. */
@@ -120,9 +183,14 @@ const changed = (body: string, sent: string): SignatureExplanation => ({
 const past = ({ now, previousExpiresAt }: Known) =>
   previousExpiresAt !== null && Date.parse(previousExpiresAt) <= now.getTime()
 
-const bySecret = (known: Known, which: "current" | "previous", seconds: number): SignatureExplanation => {
+const bySecret = (
+  known: Known,
+  which: "current" | "previous",
+  seconds: number,
+  { header, isTimed }: Check
+): SignatureExplanation => {
   const offBy = Math.abs(seconds)
-  if (offBy > TOLERANCE_SECONDS) {
+  if (isTimed && offBy > TOLERANCE_SECONDS) {
     const direction = seconds > 0 ? "ahead of" : "behind"
     return {
       verdict: "timestamp_off",
@@ -136,6 +204,12 @@ const bySecret = (known: Known, which: "current" | "previous", seconds: number):
         "Headers and body fit the endpoint's current secret, and the time is right. If your receiver refuses this request, it verifies with another secret, or another body than the one you gave here."
     }
   }
+  if (header !== undefined) {
+    return {
+      verdict: "previous_secret",
+      explanation: `${header} is made with the secret before the last rotation: it was sent before that. This header holds one signature, so new deliveries are signed with the current secret alone: put that one into your receiver.`
+    }
+  }
   return {
     verdict: "previous_secret",
     explanation: past(known)
@@ -144,22 +218,28 @@ const bySecret = (known: Known, which: "current" | "previous", seconds: number):
   }
 }
 
-const WRONG: SignatureExplanation = {
+const wrong = ({ header }: Check): SignatureExplanation => ({
   verdict: "wrong_secret",
-  explanation:
-    "No entry of webhook-signature fits this endpoint's secrets, for the body you gave or for the one that was sent. It was signed for another endpoint, before an older rotation, or by somebody else; or the headers belong to another request than the body."
+  explanation: `${header === undefined ? "No entry of webhook-signature fits" : `${header} does not fit`} this endpoint's secrets, for the body you gave or for the one that was sent. It was signed for another endpoint, before an older rotation, or by somebody else; or the headers belong to another request than the body.`
+})
+
+const judge = (check: Check, body: string, seconds: number, known: Known): SignatureExplanation => {
+  const { previous, secret, sent } = known
+  if (check.fits(body, secret)) return bySecret(known, "current", seconds, check)
+  if (check.fits(body, previous)) return bySecret(known, "previous", seconds, check)
+  const original = [...(sent === null ? [] : [sent]), ...respelled(body)].find(
+    (text) => check.fits(text, secret) || check.fits(text, previous)
+  )
+  return original === undefined ? wrong(check) : changed(body, original)
 }
 
-export const explainSignature = ({ body, headers: all }: Received, known: Known): SignatureExplanation => {
-  const headers = threeOf(all)
-  const lack = missing(headers)
-  if (lack !== undefined) return { verdict: "header_missing", explanation: lack }
-  const { previous, secret, sent } = known
-  const seconds = Number(headers["webhook-timestamp"]) - Math.floor(known.now.getTime() / 1000)
-  if (fits(headers, body, secret)) return bySecret(known, "current", seconds)
-  if (fits(headers, body, previous)) return bySecret(known, "previous", seconds)
-  const original = [...(sent === null ? [] : [sent]), ...respelled(body)].find(
-    (text) => fits(headers, text, secret) || fits(headers, text, previous)
-  )
-  return original === undefined ? WRONG : changed(body, original)
+/** Of several signatures, those that are not given are not judged; the first that is not right decides. */
+export const explainSignature = ({ body, headers }: Received, known: Known): SignatureExplanation => {
+  const header = headerOf(headers)
+  const checks = checksOf(header, known.profile)
+  const given = checks.filter(({ missing }) => missing === undefined)
+  if (given.length === 0) return { verdict: "header_missing", explanation: checks[0]!.missing! }
+  const seconds = Number(header("webhook-timestamp")) - Math.floor(known.now.getTime() / 1000)
+  const judged = given.map((check) => judge(check, body, seconds, known))
+  return judged.find(({ verdict }) => verdict !== "right") ?? judged[0]!
 }
