@@ -155,11 +155,11 @@ layer(Setting, { excludeTestServices: true })("an endpoint that wants a token", 
         const receiver = yield* makeReceiver()
         const acme = yield* workspace
         const id = yield* oauth(acme, receiver.url("/ok"), auth.url("/token"))
-        yield* publish(acme, 8)
+        yield* publish(acme, 3)
         yield* worker()
         yield* until(deliveries(acme), (all) => all.every(({ status }) => status === "dead_lettered"))
 
-        assert.deepStrictEqual(yield* outcomes(acme), many(8 * 7, AUTH_FAILED))
+        assert.deepStrictEqual(yield* outcomes(acme), many(3 * 7, AUTH_FAILED))
         for (const { request_headers } of yield* attempts(acme)) assert.strictEqual(request_headers, "{}")
         assert.deepInclude(yield* endpointRow(id), { enabled: true, consecutive_failures: 0 })
         assert.strictEqual(receiver.connections.opened, 0)

@@ -15,7 +15,7 @@ import {
   workspace
 } from "./Setting.ts"
 
-const EVENTS = 10
+const EVENTS = 3
 
 layer(Setting, { excludeTestServices: true })("a proxy", (it) => {
   it.scoped("§3.4 that fails costs no endpoint its streak; due deliveries go out once it works again", () =>
