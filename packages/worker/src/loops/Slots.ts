@@ -54,22 +54,26 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
       return next === undefined ? Queue.take(handedOver) : Effect.succeed(next)
     })
 
-    /** A defect here is logged, and ends the slot's fiber. */
-    const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
-      const { content, row } = sent
-      const { policy } = content.endpoint
+    /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
+    const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
       try {
-        const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
-        const verdict = judged(resolve(policy), policy, tried, seen)
-        lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
+        end()
         return Effect.void
       } catch (defect) {
         // Without this, stopping the worker would wait for this attempt until its deadline.
-        lanes.unobserved(sent, prepared !== null)
+        lanes.unobserved(sent, posted)
         const cause = Cause.die(defect)
         const line = `Delivery ${sent.row.deliveryId} could not be judged`
         return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
       }
+    }
+
+    const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
+      const { content, row } = sent
+      const { policy } = content.endpoint
+      const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
+      const verdict = judged(resolve(policy), policy, tried, seen)
+      lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
     }
 
     const notPrepared = (sent: Sent, defect: unknown) => {
@@ -104,17 +108,18 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
           prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
         if (credentials?.kind === "waiting") return Effect.sync(() => lanes.withhold(sent))
         lanes.begin(sent, began)
-        if (prepared === "invalid_url" || credentials === null) return settle(sent, at, null, INVALID_URL)
-        if (credentials.kind === "failed") return settle(sent, at, null, AUTH_FAILED)
+        if (prepared === "invalid_url" || credentials === null)
+          return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
+        if (credentials.kind === "failed")
+          return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
         return Effect.flatMap(receiver.send(requestOf(prepared, credentials)), (seen) =>
-          // Null: the receiver closed before there was an observation. The delivery stays in the queue.
-          seen === null
-            ? Effect.void
-            : seen === "no_turn"
-              ? Effect.sync(() => lanes.noTurn(sent))
-              : mayRenew(sent, prepared, credentials, seen)
-                ? Effect.sync(() => lanes.sendAgain(sent))
-                : settle(sent, at, prepared, concealed(prepared, credentials, seen))
+          ending(sent, true, () => {
+            // The receiver closed before there was an observation. The delivery stays in the queue.
+            if (seen === null) return
+            if (seen === "no_turn") lanes.noTurn(sent)
+            else if (mayRenew(sent, prepared, credentials, seen)) lanes.sendAgain(sent)
+            else settle(sent, at, prepared, concealed(prepared, credentials, seen))
+          })
         )
       } catch (defect) {
         return notPrepared(sent, defect)
