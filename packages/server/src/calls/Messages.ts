@@ -32,8 +32,14 @@ export const issuesOf = (found: ReadonlyArray<Found>): ReadonlyArray<Issue> => {
     if (said !== undefined) said.add(sentence(_tag, message))
     else if (places.size < MAX_ISSUES) places.set(place, new Set([sentence(_tag, message)]))
   }
-  return [...places].map(([path, said]) => ({ path, message: joined([...said]) }))
+  const paths = [...places.keys()]
+  // "Expected null" adds nothing to what is wrong within an object that may be null.
+  return [...places]
+    .filter(([path, said]) => ![...said].every(isNothing) || !paths.some((one) => one.startsWith(`${path}/`)))
+    .map(([path, said]) => ({ path, message: joined([...said]) }))
 }
+
+const isNothing = (message: string) => message === "Expected null" || message === "Expected undefined"
 
 /** Names of types for people. */
 const KIND: ReadonlyArray<readonly [RegExp, string]> = [

@@ -110,8 +110,8 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
         const shown = Effect.gen(function* () {
           const { body: list } = yield* ws.call("GET", `/webhooks/${id}/deliveries`)
           const [listed] = list.items as unknown as ReadonlyArray<Record<string, string>>
-          const { body: one } = yield* ws.call("GET", `/webhooks/deliveries/${listed!["id"]}`)
-          expect(one["nextAttemptAt"]).toBe(listed!["nextAttemptAt"])
+          const { body: one } = yield* ws.call("GET", `/webhooks/deliveries/${listed!.id}`)
+          expect(one.nextAttemptAt).toBe(listed!.nextAttemptAt)
           return listed!
         })
         const begin = (at: string) =>
@@ -120,7 +120,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
         const now = Date.parse(createdAt)
         const time = (seconds: number) => new Date(now + seconds * 1_000).toISOString()
         yield* begin(time(-60))
-        expect((yield* shown)["nextAttemptAt"]).toBe(nextAttemptAt)
+        expect((yield* shown).nextAttemptAt).toBe(nextAttemptAt)
         yield* begin(time(-30))
 
         expect(yield* shown).toMatchObject({ status: "pending", nextAttemptAt: time(540) })

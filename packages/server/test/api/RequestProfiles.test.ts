@@ -158,6 +158,7 @@ layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
       for (const path of ["headers/0/name", "body", "signatures/0", "cookies"])
         expect(paths.some((one) => one.startsWith(`/request/${path}`))).toBe(true)
       expect(paths.some((one) => one.startsWith("/request/authentication"))).toBe(true)
+      expect(paths).not.toContain("/request")
     })
   )
 
