@@ -81,7 +81,12 @@ const template = (once: string, others: ReadonlyArray<string>, description: stri
         message: () => `Expected ${once} exactly once, and no other braces than ${others.join(" and ")}`
       }
     )
-  ).annotations({ description, examples: [example] })
+  ).annotations({
+    description,
+    examples: [example],
+    // Nearly no text fits by chance.
+    arbitrary: () => (fc) => fc.constant(example)
+  })
 
 export const HmacSignature = Schema.Struct({
   scheme: kind("hmac", "An HMAC in a header of its own."),
