@@ -26,7 +26,7 @@ export const furnish = (ws: Entered, word: string) =>
     const published = yield* publish(ws, eventType, { [word]: `${word} payload` })
     yield* observe(ws, published.deliveryIds[0]!, { status: "failed_permanent", httpStatus: 404 })
     yield* ws.call("POST", "/events", {
-      body: { eventType, payload: word, idempotencyKey: `${word}-event-key` }
+      body: { eventType, payload: word, idempotencyKey: `${word}-key-of-an-event` }
     })
     yield* ws.call("POST", "/members", {
       body: { email: `${word}@example.com`, name: `${word} person`, role: "viewer" }
@@ -99,7 +99,7 @@ export const foreignOf = (ws: Entered, world: World, word: string) =>
       eventType: `${word}.begun`,
       email: `${word}@example.com`,
       "idempotency key": `${word}-key`,
-      "key of an event": `${word}-event-key`
+      "key of an event": `${word}-key-of-an-event`
     })
   )
 

@@ -155,7 +155,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     )
   },
   "L11: what was loaded late is signed with what it had": { tuning: { lateMs: Number.POSITIVE_INFINITY } },
-  "L12: what was loaded late is sent": { tuning: { lateMs: Number.POSITIVE_INFINITY } },
+  "L12: what was loaded long ago is sent": {
+    tuning: { lateMs: Number.POSITIVE_INFINITY, freshMs: Number.POSITIVE_INFINITY }
+  },
   "L15: a delivery outlives its endpoint": {
     model: changing("delete", (remove, model) => (endpoint) => {
       const kept = [...model.deliveries.values()].find(({ endpointId }) => endpointId === endpoint.id)
