@@ -87,8 +87,15 @@ const ASSERTED = /\bsql(?:\.unsafe)?<|\.query<|\brun<|as ReadonlyArray<\w*Row>/
 
 describe("a statement", () => {
   it("§3.4 declares its rows by a schema, never by a type alone", () => {
-    const asserted = readdirSync(packages, { recursive: true, encoding: "utf8" })
-      .filter((path) => /^(?!testkit|embedded-postgres)[^/]+\/src\/.*\.ts$/.test(path))
+    // Only sources: the links of `node_modules` lead in circles.
+    const asserted = readdirSync(packages)
+      .filter((name) => !["testkit", "embedded-postgres"].includes(name))
+      .flatMap((name) =>
+        readdirSync(`${packages}${name}/src`, { recursive: true, encoding: "utf8" }).map(
+          (path) => `${name}/src/${path}`
+        )
+      )
+      .filter((path) => path.endsWith(".ts"))
       .filter((path) => path !== "persistence/src/client/Rows.ts")
       .filter((path) => ASSERTED.test(readFileSync(`${packages}${path}`, "utf8")))
 
