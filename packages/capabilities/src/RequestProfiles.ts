@@ -10,7 +10,7 @@ import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { InvalidRequest, type Issue } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { type RequestProfile, type SentRequestProfile, VALUE_MESSAGE } from "@posthorn/domain/RequestProfile"
-import { RequestSecrets } from "@posthorn/domain/RequestSecrets"
+import { RequestSecrets, storedFor } from "@posthorn/domain/RequestSecrets"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { flawOf } from "@posthorn/egress/ClientCertificate"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
@@ -122,7 +122,7 @@ const merged = (
 
   const headerOf = (header: NonNullable<typeof headers>[number], n: number) => {
     const { name, value } = header
-    const stored = secrets.headers[name.toLowerCase()]
+    const stored = storedFor(secrets, name)
     if (value !== undefined && header.secret === undefined) return { name, value: Redacted.value(value) }
     const secret = value ?? (isMoved ? undefined : stored)
     if (secret === undefined) {

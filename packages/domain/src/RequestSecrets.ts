@@ -27,6 +27,12 @@ export const clientCredentialsOf = (
   clientSecret: Redacted.Redacted
 ) => ({ ...shown, clientSecret })
 
+/** The secret of a header; names such as `constructor` are members of every object. */
+export const storedFor = (secrets: RequestSecrets | null, name: string): Redacted.Redacted | undefined => {
+  const lower = name.toLowerCase()
+  return secrets !== null && Object.hasOwn(secrets.headers, lower) ? secrets.headers[lower] : undefined
+}
+
 /** Headers by name, each name once, whatever its case. */
 export type Headers = Readonly<Record<string, string>>
 
@@ -52,9 +58,21 @@ export const shownHeaders = ({ authentication, headers = [] }: RequestProfile): 
 /** Shorter texts may stand in any answer by chance. */
 const CONCEALED_LEAST = 8
 
-/** Plain, and within JSON. */
+/** Plain, as HTTP trims it, and within JSON. */
 const spellingsOf = (secret: string) =>
-  [secret, JSON.stringify(secret).slice(1, -1)].filter(({ length }) => length >= CONCEALED_LEAST)
+  [secret, secret.trim(), JSON.stringify(secret.trim()).slice(1, -1)].filter(
+    ({ length }) => length >= CONCEALED_LEAST
+  )
+
+/** An answer is cut before it is kept: where it ends with the beginning of a secret, that goes, too. */
+const withoutBeginning = (text: string, secret: string, by: string): string => {
+  for (let length = Math.min(secret.length - 1, text.length); length >= CONCEALED_LEAST; length--)
+    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + by
+  return text
+}
+
+const without = (text: string, secret: string, by: string): string =>
+  withoutBeginning(text.replaceAll(secret, by), secret, by)
 
 /**
  * Replaces the secrets in what a receiver answered, plain or within JSON. `sent` and `shown` are the same headers, so what
@@ -75,10 +93,10 @@ export const concealing = (sent: Headers, shown: Headers, secrets: RequestSecret
   // A secret that contains another one comes first.
   const longestFirst = [...instead].sort(([a], [b]) => b.length - a.length)
   const withoutToken = (text: string, token: string) =>
-    spellingsOf(token).reduce((left, one) => left.replaceAll(one, shown.authorization ?? ""), text)
+    spellingsOf(token).reduce((left, one) => without(left, one, shown.authorization ?? ""), text)
   return (text: string, token: Redacted.Redacted | null): string =>
     longestFirst.reduce(
-      (left, [secret, by]) => left.replaceAll(secret, by),
+      (left, [secret, by]) => without(left, secret, by),
       token === null ? text : withoutToken(text, Redacted.value(token))
     )
 }
@@ -104,7 +122,7 @@ export const sentHeaders = (
     ...credentials(),
     ...headers.map((header) => [
       spelt(header.name),
-      "value" in header ? header.value : secret(secrets?.headers[header.name.toLowerCase()], header.name)
+      "value" in header ? header.value : secret(storedFor(secrets, header.name), header.name)
     ])
   ])
 }

@@ -110,6 +110,10 @@ const objectOf = (text: string | null): Readonly<Record<string, unknown>> => {
   }
 }
 
+/** A token that ends before it can be used would be fetched again without end. The endpoint refuses one that has ended. */
+const LEAST_SECONDS = 1
+const MOST_SECONDS = 30 * 86_400
+
 const tokenOf = ({
   access_token: token,
   expires_in: lives = LIVES_SECONDS,
@@ -118,5 +122,8 @@ const tokenOf = ({
   const livesSeconds = typeof lives === "number" || typeof lives === "string" ? Number(lives) : 0
   if (typeof token !== "string" || !TOKEN.test(token) || !(livesSeconds > 0)) return null
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") return null
-  return { value: Redacted.make(token), livesSeconds }
+  return {
+    value: Redacted.make(token),
+    livesSeconds: Math.min(Math.max(livesSeconds, LEAST_SECONDS), MOST_SECONDS)
+  }
 }

@@ -112,7 +112,7 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
           headers: [{ name: "X-Api-Key", secret: true, fingerprint: "1111" }],
           authentication: { kind: "basic", username: "me", secret: true, fingerprint: "2222" }
         },
-        { headers: { "x-api-key": 'geheim-"1"' }, authentication: "geheim-2" }
+        { headers: { "x-api-key": '{"server":"geheim' }, authentication: "geheim-2" }
       )
       yield* publish(acme)
       yield* worker()

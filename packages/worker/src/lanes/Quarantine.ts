@@ -35,6 +35,8 @@ export class Quarantine {
   next(admitted: (lane: Lane) => boolean): Waiting | undefined {
     if (this.returned === null && this.waiting.length === 0) return undefined
     if (this.inFlight.size >= this.together) return undefined
+    // Its lane waits, for a probe or for its rate: others do not.
+    if (this.returned !== null && !this.returned.lane.open) this.waitAgain()
     const may = (row: Waiting) =>
       this.inFlight.size < togetherWith(row) && row.lane.open && admitted(row.lane)
     const next = this.returned ?? this.waiting.find(may)

@@ -106,7 +106,11 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
         const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
         const credentials =
           prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
-        if (credentials?.kind === "waiting") return Effect.sync(() => lanes.withhold(sent))
+        if (credentials?.kind === "waiting") {
+          // At once: the fetch may end at any moment, and lets the lane go on.
+          lanes.withhold(sent)
+          return Effect.void
+        }
         lanes.begin(sent, began)
         if (prepared === "invalid_url" || credentials === null)
           return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
@@ -156,7 +160,14 @@ const concealed = ({ conceal }: Prepared, { token }: Given, seen: Observation): 
     : {
         ...seen,
         responseBody: seen.responseBody && conceal(seen.responseBody, token),
-        ...(seen.responseHeaders && { responseHeaders: conceal(seen.responseHeaders, token) })
+        ...(seen.responseHeaders && {
+          responseHeaders: JSON.stringify(
+            // Each value by itself: a secret may look like the JSON around it.
+            JSON.parse(seen.responseHeaders, (_, value) =>
+              typeof value === "string" ? conceal(value, token) : value
+            )
+          )
+        })
       }
 
 const paceOf = (seen: Observation): Pace =>
