@@ -1,6 +1,7 @@
 /**
- * Periodic work: removes old history in a daily run; every minute erases expired secrets from answers kept under idempotency
- * keys, forgets when attempts under a rate began, and sums up finished hours for statistics. Each has its own loop, so that none waits for another or fails with it.
+ * Periodic work. A daily run removes old history. Every minute, expired secrets are erased from answers kept under idempotency
+ * keys, begins of attempts that no rate needs any more are removed, and finished hours are summed up for statistics. Each has its
+ * own loop, so that none waits for another or fails with it.
  *
  * The daily run is requested every minute and done once a day (UTC). The database remembers the last run, so restarts do not
  * matter. Source: spec §8, §3.4 (Retention) and §4.3.

@@ -6,8 +6,9 @@
  * where to poll, and what was published, by `PollInbox`.
  *
  * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so publishers notify it; a notification
- * that names its delivery needs no poll. Awake, it polls, and each poll also returns the transactions that have published and not committed. Both only save time: the sweep alone
- * guarantees that nothing is forgotten. No statement waits within the database.
+ * that names its delivery needs no poll. Awake, it polls, and each poll also returns the transactions that have published and
+ * not committed. Notifications and polls only save time: the sweep alone guarantees that nothing is forgotten. No statement waits
+ * within the database.
  *
  * Source: spec §3.4 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
