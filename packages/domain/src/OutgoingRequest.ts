@@ -41,8 +41,8 @@ export interface OutgoingRequest {
 /** How requests of a profile are made: the same for all of them. */
 export interface RequestPlan {
   readonly shape: ReturnType<typeof shapeOf>
-  /** Only where it is not that of every other request. */
-  readonly contentType: Headers
+  /** Null where it is that of every other request. */
+  readonly contentType: string | null
   /** What `webhook-signature` holds, in this order; none: it is not sent. */
   readonly schemes: ReturnType<typeof standardSchemesOf>
   readonly hmacs: ReadonlyArray<HmacSignature>
@@ -52,7 +52,7 @@ export const planOf = (profile: RequestProfile): RequestPlan => {
   const shape = shapeOf(profile)
   return {
     shape,
-    contentType: shape === "cloudevents" ? { "content-type": contentTypeOf(shape) } : {},
+    contentType: shape === "cloudevents" ? contentTypeOf(shape) : null,
     schemes: standardSchemesOf(profile),
     hmacs: signaturesOf(profile).filter((recipe) => recipe.scheme === "hmac")
   }
@@ -66,11 +66,9 @@ export const outgoing = (
 ): OutgoingRequest => {
   const body = shapedBody(shape, content)
   const signed = { id: content.deliveryId, timestamp, body }
-  const headers: Record<string, string> = {
-    ...contentType,
-    "webhook-id": content.deliveryId,
-    "webhook-timestamp": timestamp
-  }
+  const headers: Record<string, string> = contentType === null ? {} : { "content-type": contentType }
+  headers["webhook-id"] = content.deliveryId
+  headers["webhook-timestamp"] = timestamp
   if (schemes.length > 0) headers["webhook-signature"] = standard(signed)
   for (const recipe of hmacs) headers[spelt(recipe.header)] = hmac(recipe, signed)
   headers["x-trace-id"] = content.traceId

@@ -92,12 +92,15 @@ export const outcomeOf = (seen: Observation): Pick<Verdict, "status" | "failureR
 const isRejection = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
 
 export const judge = (policy: PolicyInForce, tried: Tried, seen: Observation): Verdict => {
-  const outcome = outcomeOf(seen)
-  if (outcome.status === "delivered") return { ...outcome, waitMs: null, exhausted: false, disables: null }
-  const disables = disablesOf(policy, seen)
-  if (outcome.status === "failed_permanent") return { ...outcome, waitMs: null, exhausted: false, disables }
-  const waitMs = waitOf(policy, tried, seen)
-  return { ...outcome, waitMs, exhausted: waitMs === null, disables }
+  const { failureReason, status } = outcomeOf(seen)
+  const waitMs = status === "failed" ? waitOf(policy, tried, seen) : null
+  return {
+    status,
+    failureReason,
+    waitMs,
+    exhausted: status === "failed" && waitMs === null,
+    disables: status === "delivered" ? null : disablesOf(policy, seen)
+  }
 }
 
 const disablesOf = ({ disableAfter, onGone }: PolicyInForce, seen: Observation): Disables => {

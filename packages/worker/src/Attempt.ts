@@ -163,22 +163,22 @@ export const makePrepare = (
       slug: endpoint.slug
     }
     const { body, headers } = outgoing(plan, content, String(unixSeconds), signers)
-    const request = { workspaceId, url, requestTimeoutMs, body }
-    if (own === null)
-      return {
-        ...request,
-        headers,
-        conceal: null,
-        authentication: NONE,
-        evidence: { signature: headers["webhook-signature"]!, requestHeaders: null }
-      }
-    const requestHeaders = JSON.stringify({ ...fixedHeaders, ...own.shown, ...headers })
+    const evidence =
+      own === null
+        ? { signature: headers["webhook-signature"]!, requestHeaders: null }
+        : {
+            signature: null,
+            requestHeaders: JSON.stringify({ ...fixedHeaders, ...own.shown, ...headers })
+          }
     return {
-      ...request,
-      headers: { ...own.sent, ...headers },
-      conceal: own.conceal,
-      authentication: own.authentication,
-      evidence: { signature: null, requestHeaders }
+      workspaceId,
+      url,
+      headers: own === null ? headers : { ...own.sent, ...headers },
+      body,
+      requestTimeoutMs,
+      evidence,
+      conceal: own === null ? null : own.conceal,
+      authentication: own === null ? NONE : own.authentication
     }
   }
 }

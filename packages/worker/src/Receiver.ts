@@ -27,7 +27,7 @@ export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
   {
     /**
      * Null only if the receiver is closed before there is an observation. `no_turn` means that nothing was sent: try again
-     * later. Interrupting it gives the request up.
+     * later. Once begun, it cannot be given up.
      */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
     /** Asks a token endpoint. What it sends goes the same way as `send`, but never through a slot. */
@@ -71,8 +71,7 @@ export const layer = Layer.scoped(
       requestToken: requestToken(tokens.send),
       send: (request) =>
         Effect.async((resume) => {
-          const giveUp = send(request, (seen) => resume(Effect.succeed(seen)))
-          return Effect.sync(giveUp)
+          send(request, (seen) => resume(Effect.succeed(seen)))
         })
     }
   })

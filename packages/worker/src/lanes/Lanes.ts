@@ -78,6 +78,7 @@ export class Lanes {
   /** Each wakes its loop. */
   readonly toLoad = new Wake()
   readonly toRecord = new Wake()
+  readonly groupIsFull = new Wake()
   readonly toCount = new Wake()
   readonly givenUp = new Wake()
   /** Deliveries that are picked and whose attempt is not over. */
@@ -611,6 +612,7 @@ export class Lanes {
     this.over(row, !delivered)
     this.unrecorded.add({ row, seen, observed, traceId: content.traceId, aside: false })
     this.toRecord.raise()
+    if (this.unrecorded.length === this.options.groupWanted) this.groupIsFull.raise()
     // Waking the Loader for each post would cost more than the Loader's own work.
     if (this.lookAhead.ripe) this.toLoad.raise()
   }

@@ -60,7 +60,7 @@ export class Recorder {
         return Effect.zipRight(lanes.toRecord.waitAtMost(tuning.heldPauseMs), this.writeGroup)
       }
       if (lanes.toBeRecorded >= tuning.groupWanted || !this.moreIsComing) return this.writeGroup
-      return Effect.zipRight(Effect.sleep(tuning.lingerMs), this.writeGroup)
+      return Effect.zipRight(lanes.groupIsFull.waitAtMost(tuning.lingerMs), this.writeGroup)
     })
   )
 

@@ -71,10 +71,10 @@ export class KnownEndpoints {
   }
 
   now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
+    const known = this.known.get(endpointId)
+    if (known !== undefined && known.version === row[7]) return known.endpoint
     const [, , , , , , , version, url, enabled, generation, secret, previousSecret, ...rest] = row
     const [own, workspace, policyVersion, slug, request, requestSecrets] = rest
-    const known = this.known.get(endpointId)
-    if (known !== undefined && known.version === version) return known.endpoint
     const endpoint = {
       url: url!,
       enabled: enabled!,
