@@ -133,7 +133,7 @@ export const start = Effect.gen(function* () {
   const listener = yield* Listener
   const housekeeping = yield* Housekeeping.make
   const replays = yield* makeReplays
-  const slots = yield* makeSlots(parts)
+  const slots = makeSlots(parts)
   const shards = () => lanes.terms.map(({ shard }) => shard)
   const broken = yield* Deferred.make<never>()
   const watched = (loop: Effect.Effect<unknown>) =>

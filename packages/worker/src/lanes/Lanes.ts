@@ -557,8 +557,9 @@ export class Lanes {
 
   // --- Sent and settled: by the Slots
 
-  get hasReady(): boolean {
-    return this.ready.length > 0
+  /** How many are ready for a slot. */
+  get readyCount(): number {
+    return this.ready.length
   }
 
   /** loaded → sent: the next one that has a free slot. Those that may not be sent, or are stale, go back to waiting. */

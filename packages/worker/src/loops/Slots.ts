@@ -10,10 +10,11 @@ import type { Observation } from "@posthorn/domain/Verdict"
 import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Cause, Effect, Mailbox, Redacted } from "effect"
+import { Cause, Effect, Redacted } from "effect"
 import { type Prepared, ProfileUnreadable } from "../Attempt.ts"
 import { credentialsOf, type Given } from "../Authentication.ts"
 import { type Judged, judged } from "../internal/Judged.ts"
+import { Wake } from "../internal/Wake.ts"
 import type { Pace } from "../lanes/Lane.ts"
 import type { Sent } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
@@ -31,116 +32,117 @@ const AUTH_FAILED: Observation = { ...INVALID_URL, failureReason: "auth_failed" 
 export interface Slots {
   /** Runs until interrupted. */
   readonly run: Effect.Effect<void>
-  /** Hands ready deliveries to waiting fibers. */
+  /** Wakes a waiting fiber for each ready delivery. */
   readonly fill: Effect.Effect<void>
 }
 
-export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
-  Effect.map(Mailbox.make<Sent>(), (handedOver): Slots => {
-    const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots, tokens } = parts
+export const makeSlots = (parts: Parts): Slots => {
+  const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots, tokens } = parts
 
-    const start = () => (lanes.hasReady ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
+  /** Fibers that wait. A `Mailbox` or a semaphore would wake all of them for one delivery. */
+  const idle: Array<Wake> = []
 
-    const fill = Effect.suspend(() => {
-      const started: Array<Sent> = []
-      for (let next = start(); next !== undefined; next = start()) started.push(next)
-      return started.length === 0 ? Effect.void : Effect.asVoid(handedOver.offerAll(started))
-    })
+  const start = () => (lanes.readyCount > 0 ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
 
-    /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
-    const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
-      try {
-        end()
-        return Effect.void
-      } catch (defect) {
-        // Without this, stopping the worker would wait for this attempt until its deadline.
-        lanes.unobserved(sent, posted)
-        const cause = Cause.die(defect)
-        const line = `Delivery ${sent.row.deliveryId} could not be judged`
-        return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
-      }
-    }
-
-    const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
-      const { content, row } = sent
-      const { policy } = content.endpoint
-      const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
-      const verdict = judged(resolve(policy), policy, tried, seen)
-      lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
-    }
-
-    const notPrepared = (sent: Sent, defect: unknown) => {
-      const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
-      // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
-      if (unreadable) lanes.unusable(sent)
-      else lanes.unobserved(sent, false)
-      // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
-      const why = unreadable ? defect.message : Cause.die(defect)
-      return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
-    }
-
-    /** Whether the receiver refused its token, for the first time in this attempt. */
-    const mayRenew = (
-      { row }: Sent,
-      { authentication }: Prepared,
-      { token }: Given,
-      { httpStatus }: Observation
-    ) => {
-      if (authentication.kind !== "oauth2" || token === null || row.refused) return false
-      if (httpStatus !== 401 && httpStatus !== 403) return false
-      tokens.refused(row, authentication.wanted, token)
-      return true
-    }
-
-    const attempt = (sent: Sent): Effect.Effect<void> => {
-      const began = elapsed(clock)
-      const at = databaseClock.now()
-      try {
-        const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
-        const credentials =
-          prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
-        if (credentials?.kind === "waiting") {
-          // At once: the fetch may end at any moment, and lets the lane go on.
-          lanes.withhold(sent)
-          return Effect.void
-        }
-        lanes.begin(sent, began)
-        if (prepared === "invalid_url" || credentials === null)
-          return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
-        if (credentials.kind === "failed")
-          return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
-        return Effect.flatMap(receiver.send(requestOf(prepared, credentials)), (seen) =>
-          ending(sent, true, () => {
-            // The receiver closed before there was an observation. The delivery stays in the queue.
-            if (seen === null) return
-            if (seen === "no_turn") lanes.noTurn(sent)
-            else if (mayRenew(sent, prepared, credentials, seen)) lanes.sendAgain(sent)
-            else settle(sent, at, prepared, concealed(prepared, credentials, seen))
-          })
-        )
-      } catch (defect) {
-        return notPrepared(sent, defect)
-      }
-    }
-
-    const slot = Effect.uninterruptibleMask((restore) => {
-      const handed = Effect.flatMap(restore(handedOver.take), attempt)
-      const next = () => {
-        const ready = start()
-        return ready === undefined ? handed : attempt(ready)
-      }
-      // The mailbox never ends.
-      return Effect.orDie(Effect.whileLoop({ while: () => true, body: next, step: () => undefined }))
-    })
-
-    return {
-      fill,
-      run: Effect.forEach(Array.from({ length: slots }), () => slot, {
-        concurrency: "unbounded",
-        discard: true
-      })
-    }
+  const fill = Effect.sync(() => {
+    for (let n = lanes.readyCount; n > 0; n--) idle.pop()?.raise()
   })
+
+  /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
+  const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
+    try {
+      end()
+      return Effect.void
+    } catch (defect) {
+      // Without this, stopping the worker would wait for this attempt until its deadline.
+      lanes.unobserved(sent, posted)
+      const cause = Cause.die(defect)
+      const line = `Delivery ${sent.row.deliveryId} could not be judged`
+      return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
+    }
+  }
+
+  const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
+    const { content, row } = sent
+    const { policy } = content.endpoint
+    const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
+    const verdict = judged(resolve(policy), policy, tried, seen)
+    lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
+  }
+
+  const notPrepared = (sent: Sent, defect: unknown) => {
+    const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
+    // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
+    if (unreadable) lanes.unusable(sent)
+    else lanes.unobserved(sent, false)
+    // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
+    const why = unreadable ? defect.message : Cause.die(defect)
+    return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
+  }
+
+  /** Whether the receiver refused its token, for the first time in this attempt. */
+  const mayRenew = (
+    { row }: Sent,
+    { authentication }: Prepared,
+    { token }: Given,
+    { httpStatus }: Observation
+  ) => {
+    if (authentication.kind !== "oauth2" || token === null || row.refused) return false
+    if (httpStatus !== 401 && httpStatus !== 403) return false
+    tokens.refused(row, authentication.wanted, token)
+    return true
+  }
+
+  const attempt = (sent: Sent): Effect.Effect<void> => {
+    const began = elapsed(clock)
+    const at = databaseClock.now()
+    try {
+      const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+      const credentials =
+        prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
+      if (credentials?.kind === "waiting") {
+        // At once: the fetch may end at any moment, and lets the lane go on.
+        lanes.withhold(sent)
+        return Effect.void
+      }
+      lanes.begin(sent, began)
+      if (prepared === "invalid_url" || credentials === null)
+        return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
+      if (credentials.kind === "failed") return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
+      return Effect.flatMap(receiver.send(requestOf(prepared, credentials)), (seen) =>
+        ending(sent, true, () => {
+          // The receiver closed before there was an observation. The delivery stays in the queue.
+          if (seen === null) return
+          if (seen === "no_turn") lanes.noTurn(sent)
+          else if (mayRenew(sent, prepared, credentials, seen)) lanes.sendAgain(sent)
+          else settle(sent, at, prepared, concealed(prepared, credentials, seen))
+        })
+      )
+    } catch (defect) {
+      return notPrepared(sent, defect)
+    }
+  }
+
+  const slot = Effect.uninterruptibleMask((restore) => {
+    const wake = new Wake()
+    const wait = restore(wake.wait)
+    const next = () => {
+      const ready = start()
+      if (ready !== undefined) return attempt(ready)
+      idle.push(wake)
+      return wait
+    }
+    return Effect.whileLoop({ while: () => true, body: next, step: () => undefined })
+  })
+
+  return {
+    fill,
+    run: Effect.forEach(Array.from({ length: slots }), () => slot, {
+      concurrency: "unbounded",
+      discard: true
+    })
+  }
+}
 
 const requestOf = (prepared: Prepared, { client, token }: Given): Outgoing => {
   if (token !== null)
