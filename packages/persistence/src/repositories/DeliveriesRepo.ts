@@ -73,8 +73,10 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
       const sql = yield* SqlClient.SqlClient
       const { columns, first, page } = makePayloadPages(sql, Raw, byTime, PAYLOAD, {
         test: "r.event_id is null",
-        nextAttemptAt: `case when r.next_attempt_at is not null
-          then greatest(r.next_attempt_at, posthorn.next_permit(r.workspace_id, r.endpoint_id)) end`
+        // Calling the function for each of 50 rows takes 0.6 ms, so only where a rate has counted an attempt.
+        nextAttemptAt: `case when r.next_attempt_at is not null then greatest(r.next_attempt_at, (
+          select posthorn.next_permit(r.workspace_id, r.endpoint_id) from posthorn.begins b
+          where b.workspace_id = r.workspace_id and b.endpoint_id = r.endpoint_id order by b.at desc, b.id desc limit 1)) end`
       })
 
       const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
