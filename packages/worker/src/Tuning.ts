@@ -33,7 +33,7 @@ export const tuned = {
   /** Do not go back into a batch of more rows than this for a transaction that is still open. */
   crowdFrom: 64,
   /** Pauses between polls: while asleep, the longest while notifications are not heard, and after a failed poll. */
-  pollMs: 1_000,
+  pollMs: 5_000,
   deafPollMs: 500,
   readPauseMs: 500,
   /** Pause between sweeps. Sweeps take at most 1/`sweepShare` of the time. */

@@ -106,11 +106,11 @@ describe("a clock that was set back", () => {
   it.scoped("§3.4 does not keep the poller from checking whether a parked endpoint is enabled again", () =>
     Effect.gen(function* () {
       const { asked, setBack } = yield* reading
-      yield* TestClock.adjust(2 * tuned.parkedCheckMs)
+      yield* TestClock.adjust(2 * tuned.pollMs)
       const before = asked.length
 
       yield* setBack
-      yield* TestClock.adjust(5 * tuned.parkedCheckMs)
+      yield* TestClock.adjust(5 * tuned.pollMs)
 
       assert.isAtLeast(before, 1)
       assert.isAtLeast(asked.length - before, 4)
@@ -152,7 +152,7 @@ describe("a listener that is connected again", () => {
     () =>
       Effect.gen(function* () {
         const { asked, lanes, poller } = yield* reading
-        yield* TestClock.adjust(2 * tuned.parkedCheckMs)
+        yield* TestClock.adjust(2 * tuned.pollMs)
         asked.length = 0
         poller.deaf()
 

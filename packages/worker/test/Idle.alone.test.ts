@@ -7,8 +7,8 @@ import { expect, vi } from "vitest"
 import { drained, endpoint, publish, Setting, worker, workspace } from "./Setting.ts"
 
 const SECONDS = 12
-/** A beat and a poll each second; now and then dead letters, replay jobs, and checks of connections. */
-const MOST_A_SECOND = 3
+/** A beat each second; now and then a poll, dead letters, replay jobs, and checks of connections. */
+const MOST_A_SECOND = 2
 
 layer(Setting, { excludeTestServices: true })("an idle worker", (it) => {
   it.scoped(`§3.4 sends the database at most ${MOST_A_SECOND} statements a second`, () =>

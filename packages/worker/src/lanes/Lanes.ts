@@ -329,7 +329,12 @@ export class Lanes {
   /** There may be deliveries to pick, and slots for them. */
   wakeLoader(): void {
     this.lookAhead.keep(0)
-    this.toLoad.raise()
+    if (this.memory.waiting > 0) this.toLoad.raise()
+  }
+
+  /** The same when a slot is free. Waking the Loader for each post would cost more than the Loader's own work. */
+  private slotFree(): void {
+    if (this.memory.waiting > 0 && this.lookAhead.ripe) this.toLoad.raise()
   }
 
   /** How many the Loader may pick now. */
@@ -469,7 +474,7 @@ export class Lanes {
 
   /** Whether loaded deliveries may become stale and block others. */
   get holdsLoaded(): boolean {
-    return this.lookAhead.isAhead || this.ready.length > 0
+    return this.ready.length > 0
   }
 
   private isStale({ at }: Loaded, now: number): boolean {
@@ -515,7 +520,7 @@ export class Lanes {
   noTurn({ row }: Sent): void {
     this.notBegun(row)
     this.putOff([row])
-    if (this.lookAhead.ripe) this.toLoad.raise()
+    this.slotFree()
   }
 
   /** sent → waiting: the receiver refused the token. It is sent again with another one; that is still the same attempt. */
@@ -570,7 +575,10 @@ export class Lanes {
       stale.push(next.row)
       next = this.ready.next(this.lookAhead.shares.open)
     }
-    if (stale.length > 0) this.giveBack(stale)
+    if (stale.length > 0) {
+      this.giveBack(stale)
+      this.slotFree()
+    }
     if (next === undefined) return undefined
     next.row.stage = "sent"
     this.lookAhead.shares.take(next.row.lane.tenant)
@@ -614,8 +622,7 @@ export class Lanes {
     this.unrecorded.add({ row, seen, observed, traceId: content.traceId, aside: false })
     this.toRecord.raise()
     if (this.unrecorded.length === this.options.groupWanted) this.groupIsFull.raise()
-    // Waking the Loader for each post would cost more than the Loader's own work.
-    if (this.lookAhead.ripe) this.toLoad.raise()
+    this.slotFree()
   }
 
   /** An attempt that was picked before its endpoint was mended says nothing about it: the next probe does not wait for it. */
@@ -676,7 +683,7 @@ export class Lanes {
   private countLater(row: Waiting, posted: boolean): void {
     this.unobservedRows.push({ row, posted })
     this.toCount.raise()
-    if (this.lookAhead.ripe) this.toLoad.raise()
+    this.slotFree()
   }
 
   /** sent → recorded: its endpoint cannot be used, so the lane is parked. */

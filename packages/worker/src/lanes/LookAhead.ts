@@ -41,10 +41,6 @@ export class LookAhead {
     return this.shares.free - this.ready.length
   }
 
-  get isAhead(): boolean {
-    return this.ahead > 0
-  }
-
   /** Number to load: free slots plus the look-ahead, capped by how many attempts may be unrecorded. */
   get wanted(): number {
     return Math.min(this.free + this.ahead, this.options.mostUnrecorded - this.unrecorded.count)

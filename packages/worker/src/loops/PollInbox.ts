@@ -1,5 +1,6 @@
 /** The one way to tell the Poller what was published, or that something may be due. Moments are microseconds by the database's clock. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
+import type { Effect } from "effect"
 import { Wake } from "../internal/Wake.ts"
 
 /** An unknown moment: the Poller looks some time back, and checks endpoints that may have been enabled. */
@@ -31,7 +32,7 @@ export class PollInbox {
     return { moments: this.moments.splice(0), published: this.rows.splice(0), sometime }
   }
 
-  waitAtMost(milliseconds: number) {
-    return this.wake.waitAtMost(milliseconds)
+  get news(): Effect.Effect<void> {
+    return this.wake.wait
   }
 }

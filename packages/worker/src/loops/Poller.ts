@@ -17,7 +17,7 @@ import type { Due } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
-import { Array as Arrays, Effect } from "effect"
+import { Array as Arrays, Effect, Option } from "effect"
 import type { PollerParts } from "../Parts.ts"
 import { schedulesOf, whileAwake } from "../Schedules.ts"
 import { LateCommits } from "./LateCommits.ts"
@@ -95,14 +95,28 @@ export class Poller {
     )
   })
 
-  /** Waits until something is due, or may be. News of something due later needs no poll now. */
+  /**
+   * Waits until something is due, or may be. News of something due later needs no poll now, and most news no other timer: setting one
+   * costs more than the news.
+   */
   private readonly sleep: Effect.Effect<void> = Effect.suspend(() => {
-    const { clock, inbox, tuning } = this.parts
-    const now = elapsed(clock)
-    const until = Math.ceil(Math.min(this.polledAt + tuning.pollMs - now, this.untilDue(now)))
+    const until = this.untilPoll
     if (until <= 0) return Effect.void
-    return Effect.flatMap(inbox.waitAtMost(until), () => (this.takeInbox() ? Effect.void : this.sleep))
+    const end = elapsed(this.parts.clock) + until
+    const isTime: Effect.Effect<boolean> = Effect.flatMap(this.parts.inbox.news, () => {
+      if (this.takeInbox()) return Effect.succeed(true)
+      return elapsed(this.parts.clock) + this.untilPoll < end - 1 ? Effect.succeed(false) : isTime
+    })
+    return Effect.flatMap(Effect.timeoutOption(isTime, until), (told) =>
+      Option.getOrElse(told, () => false) ? Effect.void : this.sleep
+    )
   })
+
+  /** Whole milliseconds until the next poll of a worker that is asleep. */
+  private get untilPoll(): number {
+    const now = elapsed(this.parts.clock)
+    return Math.ceil(Math.min(this.polledAt + this.parts.tuning.pollMs - now, this.untilDue(now)))
+  }
 
   /** In milliseconds. While memory is full, due rows wait in the database until the hub reports room. */
   private untilDue(now: number): number {
