@@ -19,10 +19,10 @@ export const tuned = {
   /** Pause before counting a claim that ended in a defect, and between tries. */
   defectPauseMs: 1_000,
 
-  /** Roughly this many polls for each poll that finds something, while awake. */
+  /** Awake: roughly this many polls for each one that finds something, unless `pauseLeastMs` is longer. */
   pollsPerFind: 3,
   /** The shortest pause between polls, and the longest while an open transaction that has published keeps the worker awake. */
-  pauseLeastMs: 2,
+  pauseLeastMs: 4,
   openPollMs: 25,
   /** A worker that finds something more often than this is awake. */
   wakeGapMs: 4,

@@ -3,9 +3,9 @@
  *
  *            finds come often (less than `wakeGapMs` apart), or nobody listens, or shards changed
  *    Asleep ────────────────────────────────────────────────────────────────────────────────────► Awake
- *       ▲   publishers notify: a poll for each           polls, a few times for each event:          │
- *       │   notification, one when something              a pause is a part of the mean time         │
- *       │   becomes due, one each `pollMs`                between finds, and grows with the quiet    │
+ *       ▲   publishers notify: a poll for each           polls: a pause is at least `pauseLeastMs`,  │
+ *       │   notification, one when something             a part of the mean time between finds,      │
+ *       │   becomes due, one each `pollMs`               and grows with the quiet                    │
  *       └──────────────────────────────────────────────────────────────────────────────────────────┘
  *            quiet for `restMs`, or finds twice as far apart, and the sleep locks of all shards were to be had
  *

@@ -58,10 +58,10 @@ describe("the rhythm of the poller", () => {
   })
 
   it("§3.1 polls a few times for each event, and ever less while nothing comes", () => {
-    const busy = finds(beginning(0, tuned), 400, 7.5)
+    const busy = finds(beginning(0, tuned), 400, 15)
     const pauses = [0, 30, 60].map((quiet) => pauseOf(after(busy, seen(busy.foundAt + quiet))))
 
-    assert.approximately(pauses[0]!, 7.5 / tuned.pollsPerFind, 0.1)
+    assert.approximately(pauses[0]!, 15 / tuned.pollsPerFind, 0.1)
     assert.deepStrictEqual(pauses.slice(1), [30 / tuned.pollsPerFind, 60 / tuned.pollsPerFind])
     assert.strictEqual(pauseOf(finds(busy, 100, 1)), tuned.pauseLeastMs)
   })
