@@ -49,7 +49,7 @@ export interface Prepared {
 export type Conceal = (text: string, token: Redacted.Redacted | null) => string
 
 /** What is stored of the request's headers, beside those that all requests carry. */
-export type Evidence = Pick<Observed, "signature" | "requestHeaders">
+type Evidence = Pick<Observed, "signature" | "requestHeaders">
 
 /** Throws `SecretUnreadable` and `ProfileUnreadable`. */
 export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => Prepared | "invalid_url"

@@ -19,12 +19,12 @@ export const tuned = {
   /** Pause before counting a claim that ended in a defect, and between tries. */
   defectPauseMs: 1_000,
 
-  /** Awake: roughly this many polls for each one that finds something, unless `pauseLeastMs` is longer. */
+  /** Awake, a pause is the time without a find, divided by this. */
   pollsPerFind: 3,
   /** The shortest pause between polls, and the longest while an open transaction that has published keeps the worker awake. */
   pauseLeastMs: 4,
   openPollMs: 25,
-  /** A worker that finds something more often than this is awake. */
+  /** A worker that is asleep wakes when it finds something more often than this. */
   wakeGapMs: 4,
   /** A longer time between finds counts as this one. */
   gapMostMs: 200,
@@ -43,6 +43,7 @@ export const tuned = {
   sweepStep: 500,
   /** How far back a poll looks while no notification can be heard. */
   lookBackMs: 5_000,
+  /** Polls check parked endpoints at most this often. */
   parkedCheckMs: 1_000,
   /** Most rows of one read. Larger answers would cost more memory than the saved reads are worth. */
   readMost: 4_000,

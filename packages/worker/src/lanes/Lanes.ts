@@ -78,6 +78,7 @@ export class Lanes {
   /** Each wakes its loop. */
   readonly toLoad = new Wake()
   readonly toRecord = new Wake()
+  /** May still be raised from a group that was written meanwhile. */
   readonly groupIsFull = new Wake()
   readonly toCount = new Wake()
   readonly givenUp = new Wake()

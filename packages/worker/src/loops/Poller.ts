@@ -96,8 +96,8 @@ export class Poller {
   })
 
   /**
-   * Waits until something is due, or may be. News of something due later needs no poll now, and most news no other timer: setting one
-   * costs more than the news.
+   * Waits until something is due, or may be. Most news needs neither a poll now nor an earlier one, so the timer stays: setting
+   * another costs more than taking the news.
    */
   private readonly sleep: Effect.Effect<void> = Effect.suspend(() => {
     const until = this.untilPoll

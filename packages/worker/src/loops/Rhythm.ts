@@ -3,13 +3,13 @@
  *
  *            finds come often (less than `wakeGapMs` apart), or nobody listens, or shards changed
  *    Asleep ────────────────────────────────────────────────────────────────────────────────────► Awake
- *       ▲   publishers notify: a poll for each           polls: a pause is at least `pauseLeastMs`,  │
- *       │   notification, one when something             a part of the mean time between finds,      │
- *       │   becomes due, one each `pollMs`               and grows with the quiet                    │
+ *       ▲   publishers notify: a poll for each         polls: a pause is `pauseLeastMs` while it     │
+ *       │   notification that names no delivery,       finds something, and grows with the quiet     │
+ *       │   when something is due, each `pollMs`                                                     │
  *       └──────────────────────────────────────────────────────────────────────────────────────────┘
- *            quiet for `restMs`, or finds twice as far apart, and the sleep locks of all shards were to be had
+ *            quiet for `restMs`, or finds three times as far apart, and the sleep locks of all shards were to be had
  *
- * While events are rare, notifications with one poll each cost less than an awake worker's polls. But PostgreSQL commits
+ * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits
  * transactions that notify one after another. So a worker that finds something a hundred times a second is notified; one that
  * finds something three hundred times a second polls.
  *
@@ -79,7 +79,8 @@ export const next = (state: State, seen: Seen, constants: Constants): State => {
   const finds = { gapMs, foundAt, quietSince }
   const staysAsleep = state._tag === "Asleep" && seen.hears && !seen.shardsChanged && gapMs > wakeGapMs
   const quiet = seen.at - quietSince
-  const isTired = seen.hears && !seen.shardsChanged && (quiet >= restMs || gapMs > 2 * wakeGapMs)
+  const isTired =
+    seen.hears && !seen.shardsChanged && (quiet >= restMs || gapMs > 2 * wakeGapMs + pauseLeastMs)
   if (staysAsleep || (seen.locked && isTired)) return { _tag: "Asleep", ...finds }
   const pause = Math.max(Math.min(gapMs, gapMostMs / pollsPerFind), quiet) / pollsPerFind
   return {

@@ -2,8 +2,8 @@
  * The slots: one fiber for each request that may be in flight. Each takes a ready delivery, attempts it, settles it, and takes
  * the next.
  *
- * Nothing is sent without holding the lease of its shard. A fiber can be interrupted between requests, and never within one.
- * Source: spec §3.1, §8 and §3.4, docs/adr/0014-delivery-cost.md.
+ * Nothing is sent without holding the lease of its shard. A fiber can be interrupted while it waits, and never within a request.
+ * A defect in one ends them all. Source: spec §3.1, §8 and §3.4, docs/adr/0014-cost-of-a-delivery.md.
  */
 import { newId } from "@posthorn/domain/Ids"
 import type { Observation } from "@posthorn/domain/Verdict"
@@ -123,6 +123,9 @@ export const makeSlots = (parts: Parts): Slots => {
     }
   }
 
+  /** A slot has ended by a defect. The others end after their attempt, even if more is ready. */
+  let isBroken = false
+
   const slot = Effect.uninterruptibleMask((restore) => {
     const wake = new Wake()
     const wait = restore(wake.wait)
@@ -132,8 +135,8 @@ export const makeSlots = (parts: Parts): Slots => {
       idle.push(wake)
       return wait
     }
-    return Effect.whileLoop({ while: () => true, body: next, step: () => undefined })
-  })
+    return Effect.whileLoop({ while: () => !isBroken, body: next, step: () => undefined })
+  }).pipe(Effect.onError(() => Effect.sync(() => (isBroken = true))))
 
   return {
     fill,
@@ -145,12 +148,9 @@ export const makeSlots = (parts: Parts): Slots => {
 }
 
 const requestOf = (prepared: Prepared, { client, token }: Given): Outgoing => {
-  if (token !== null)
-    return {
-      ...prepared,
-      headers: { ...prepared.headers, authorization: `Bearer ${Redacted.value(token)}` }
-    }
-  return client === undefined ? prepared : { ...prepared, client }
+  if (token === null) return client === undefined ? prepared : { ...prepared, client }
+  const headers = { ...prepared.headers, authorization: `Bearer ${Redacted.value(token)}` }
+  return { ...prepared, client, headers }
 }
 
 /** What was seen, without the request's secrets, which some receivers repeat. */

@@ -48,7 +48,10 @@ describe("the rhythm of the poller", () => {
   it("§3.1 falls asleep when finds become rare, even without a quiet moment", () => {
     const busy = finds(beginning(0, tuned), 400, 3)
 
-    assert.strictEqual(finds(busy, 400, 10, { locked: true })._tag, "Asleep")
+    const rare = 2 * tuned.wakeGapMs + tuned.pauseLeastMs + 1
+    assert.strictEqual(finds(busy, 400, rare, { locked: true })._tag, "Asleep")
+    // The pause itself is part of each gap.
+    assert.strictEqual(finds(busy, 400, tuned.wakeGapMs + tuned.pauseLeastMs, { locked: true })._tag, "Awake")
   })
 
   it("§3.1 wakes when nobody listens any more, and when its shards change", () => {

@@ -69,6 +69,8 @@ const UNJUDGEABLE: Observation = {
   responseBody: null
 }
 
+const ANSWERED: Observation = { httpStatus: 200, failureReason: null, durationMs: 1, responseBody: "" }
+
 /** An observation that cannot be judged; `answering` resolves when it was made. */
 const breakingBy = (answering: (answer: () => void) => void) =>
   Layer.succeed(Receiver.Receiver, {
@@ -99,6 +101,26 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
         assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "a fault of ours")
       })
     )
+
+  it.scoped("§3.4 reports when a slot breaks, although the others have enough to do", () =>
+    Effect.gen(function* () {
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://receiver.example/")
+      const waiting = 2_000
+      yield* publish(acme, waiting)
+      let sent = 0
+      const breaksOnce = Layer.succeed(Receiver.Receiver, {
+        requestToken: () => () => undefined,
+        fixedHeaders: {},
+        send: () => Effect.delay(Effect.succeed(++sent === 500 ? UNJUDGEABLE : ANSWERED), "1 millis")
+      })
+
+      const broken = yield* engineWith({}, {}, breaksOnce, { endpointConcurrency: 20 })
+      yield* Effect.exit(Effect.timeout(broken, "20 seconds"))
+
+      assert.isBelow(sent, waiting)
+    })
+  )
 
   it.scoped("§3.4 reports when judging breaks while it stops, and does not wait for what broke", () =>
     Effect.gen(function* () {
