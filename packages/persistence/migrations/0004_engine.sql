@@ -297,9 +297,10 @@ $$;
 -- What was begun of endpoints with a rate, by those who owned their shards before: for each, how long ago in milliseconds, within the
 -- window of the rate and the two seconds by which a recorded time may be off, the last one first.
 --
--- If the last owner died, some of what it had begun is not recorded. At most `mosts` attempts of an endpoint, no more than have a
--- row in the queue that was due when the shard was taken over, and no more than the rate allowed it. They count as begun at that time,
--- and are stored, because the next owner must count them too, and knows nothing of this death.
+-- If the last owner died, some of what it had begun is not recorded. It may also live on without its locks, and begin attempts for
+-- 4.5 s after its shard was taken over: FENCE_MS of the worker, and CLOCK_ERROR_MS. At most `mosts` attempts of an endpoint, no more than have a row in the
+-- queue that was due by then, and no more than the rate allowed it. They count as begun then, and are stored, because the next owner
+-- must count them too, and knows nothing of this death. Such an age is below 0 for a while.
 create function posthorn.begun(
   workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]
 ) returns table (index integer, ages double precision[])
@@ -307,31 +308,31 @@ language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   insert into posthorn.begins (workspace_id, endpoint_id, at, id)
-  select w.workspace_id, w.endpoint_id, s.taken_at, 'unrecorded ' || n
+  select w.workspace_id, w.endpoint_id, s.stopped_at, 'unrecorded ' || n
   from unnest(workspaces, endpoints, requests, windows, mosts) as w(workspace_id, endpoint_id, requests, seconds, most)
   -- Null when the last owner gave it back: then nothing waited for it.
   cross join lateral (
-    select posthorn.from_micros(s.suspect_until) as taken_at from posthorn.shards s
+    select posthorn.from_micros(s.suspect_until) + interval '4.5 seconds' as stopped_at from posthorn.shards s
     where s.shard = posthorn.shard_of(w.endpoint_id)
   ) s
   cross join lateral (
     select count(*) as rows from (
       select from posthorn.queue q
-      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= s.taken_at limit w.most
+      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= s.stopped_at limit w.most
     ) q
   ) waiting
   cross join lateral (
     select count(*) as rows from (
       select from posthorn.begins b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
-        and b.at > s.taken_at - w.seconds * interval '1 second' and b.at <= s.taken_at limit w.requests
+        and b.at > s.stopped_at - w.seconds * interval '1 second' and b.at <= s.stopped_at limit w.requests
     ) b
   ) recorded
   cross join lateral generate_series(1, least(waiting.rows, w.requests - recorded.rows)) as n
   on conflict do nothing;
   return query
     select w.index::integer, array(
-      select greatest(0, extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.begins b
+      select (extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.begins b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
         and b.at > clock_timestamp() - (w.seconds + 2) * interval '1 second'
       order by b.at desc, b.id desc limit w.requests

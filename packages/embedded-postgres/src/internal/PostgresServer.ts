@@ -123,13 +123,13 @@ export const startServer = (folder: Folder, options: ServerOptions) =>
       said.push(line)
       if (said.length > 20) said.shift()
       runFork(options.log(line))
-      if (READY.test(line)) Deferred.unsafeDone(ready, Effect.void)
+      if (READY.test(line)) runFork(Deferred.succeed(ready, undefined))
     })
     child.once("close", () => {
-      Deferred.unsafeDone(ready, explain(said, folder, options.port))
-      Deferred.unsafeDone(ended, stopped(reason(said)))
+      runFork(Deferred.complete(ready, explain(said, folder, options.port)))
+      runFork(Deferred.complete(ended, stopped(reason(said))))
     })
-    child.once("error", (error) => Deferred.unsafeDone(ready, startFailed(error.message)))
+    child.once("error", (error) => runFork(Deferred.complete(ready, startFailed(error.message))))
     yield* Deferred.await(ready).pipe(
       Effect.timeoutFail({
         duration: "2 minutes",

@@ -29,13 +29,16 @@ const begun = async (
   return rows.map(({ ages }) => (ages as Array<number>).map((ms) => Math.round(ms / 1_000)))
 }
 
-/** The last owner of the endpoint's shard has died, `ago` seconds ago. */
+/** For how long an owner goes on at most after it has lost its shard. */
+const GOES_ON = 4.5
+
+/** The last owner of the endpoint's shard began nothing more from `ago` seconds ago on. */
 const die = (stage: Stage, endpoint: string, ago = 0) =>
   stage.rows(
     `update posthorn.shards set owner = 'me', suspect_until = posthorn.micros(now() - $2 * interval '1 second')
       where shard = posthorn.shard_of($1)`,
     endpoint,
-    ago
+    ago + GOES_ON
   )
 
 const permit = async (stage: Stage, workspace: string, endpoint: string) => {
@@ -95,6 +98,9 @@ export const rates = writeScenarios((it) => {
     await stage.rows("update posthorn.shards set suspect_until = null")
     assert.deepEqual(await ages(one, { requests: 9 }), [20, 20, 20])
     assert.deepEqual(await ages(two, { requests: 9 }), [20, 20, 20, 20])
+    // While it may still go on, they are to come.
+    await die(stage, one, -3)
+    assert.deepEqual(await ages(one, { requests: 9, seconds: 10 }), [-3, -3, -3])
   })
 
   it("begun: an owner that died had begun what its rate allowed, of what was due by then", async (stage) => {

@@ -23,7 +23,7 @@ const SLOW = 25
 /**
  * What an attempt's recorded time may be too early: a worker knows the database's time from a beat, which is answered within 3 s.
  */
-const CLOCK_ERROR_MS = 1_500
+export const CLOCK_ERROR_MS = 1_500
 
 const NEVER = Number.NEGATIVE_INFINITY
 

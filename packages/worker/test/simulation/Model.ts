@@ -21,6 +21,8 @@ import type {
   VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
+import { CLOCK_ERROR_MS } from "../../src/lanes/Rate.ts"
+import { FENCE_MS } from "../../src/ownership/Shards.ts"
 import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
 
 export class Model {
@@ -199,17 +201,18 @@ export class Model {
   ): ReadonlyArray<Begun> {
     return rated.map(({ endpointId, mostUnrecorded, perSeconds, requests }) => {
       const begins = this.beginsOf(endpointId)
-      const within = (end: number, slack = 0) =>
-        [...begins.values()].filter((at) => at <= end && at > end - perSeconds * 1_000 - slack)
+      const after = (moment: number) => [...begins.values()].filter((at) => at > moment - perSeconds * 1_000)
       const until = suspectedUntil(this.endpoints.get(endpointId)!.shard)
       if (until !== undefined) {
+        const stopped = until / 1_000 + FENCE_MS + CLOCK_ERROR_MS
         const due = [...this.queue.values()].filter(
-          (row) => row.endpointId === endpointId && row.due <= until
+          (row) => row.endpointId === endpointId && row.due <= stopped * 1_000
         )
-        const most = Math.min(due.length, mostUnrecorded, requests - within(until / 1_000).length)
-        for (let n = 1; n <= most; n++) begins.set(`unrecorded ${until} ${n}`, until / 1_000)
+        const recorded = after(stopped).filter((at) => at <= stopped)
+        const most = Math.min(due.length, mostUnrecorded, requests - recorded.length)
+        for (let n = 1; n <= most; n++) begins.set(`unrecorded ${until} ${n}`, stopped)
       }
-      const times = within(this.now(), 2_000)
+      const times = after(this.now() - 2_000)
         .sort((a, b) => b - a)
         .slice(0, requests)
       return { agesMs: times.map((at) => this.now() - at) }

@@ -10,7 +10,7 @@ import { violations } from "./Laws.ts"
 import { World } from "./World.ts"
 
 const IN_ONE_TEST = 50
-const MUTANT_SEEDS = 80
+const MUTANT_SEEDS = 240
 const DEADLINE_MS = 240_000
 
 /**
