@@ -298,9 +298,9 @@ $$;
 -- window of the rate and the two seconds by which a recorded time may be off, the last one first.
 --
 -- If the last owner died, some of what it had begun is not recorded. It may also live on without its locks, and begin attempts for
--- 4.5 s after its shard was taken over: FENCE_MS of the worker, and CLOCK_ERROR_MS. At most `mosts` attempts of an endpoint, no more than have a row in the
--- queue that was due by then, and no more than the rate allowed it. They count as begun then, and are stored, because the next owner
--- must count them too, and knows nothing of this death. Such an age is below 0 for a while.
+-- 4.5 s after its shard was taken over: FENCE_MS and CLOCK_ERROR_MS of the worker. At most `mosts` attempts of an endpoint, no more
+-- than have a row in the queue that was due by then, and no more than the rate allowed it. They count as begun then, and are stored,
+-- because the next owner must count them too, and knows nothing of this death. Until then such an age is below 0.
 create function posthorn.begun(
   workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]
 ) returns table (index integer, ages double precision[])

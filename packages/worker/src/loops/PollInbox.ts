@@ -32,6 +32,7 @@ export class PollInbox {
     return { moments: this.moments.splice(0), published: this.rows.splice(0), sometime }
   }
 
+  /** Waits until something was told. For the Poller only. */
   get news(): Effect.Effect<void> {
     return this.wake.wait
   }

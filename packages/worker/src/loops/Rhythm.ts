@@ -9,9 +9,9 @@
  *       └──────────────────────────────────────────────────────────────────────────────────────────┘
  *            quiet for `restMs`, or finds three times as far apart, and the sleep locks of all shards were to be had
  *
- * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits
- * transactions that notify one after another. So a worker that finds something a hundred times a second is notified; one that
- * finds something three hundred times a second polls.
+ * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits transactions that notify one
+ * after another. So a worker that finds something a hundred times a second is notified; one that finds something three hundred times
+ * a second polls.
  *
  * Plain data without a clock: moments are monotonic milliseconds. The rhythm affects only latency, never whether a row is
  * found.

@@ -4,21 +4,7 @@ import { describe, expect, it } from "vitest"
 import type { Pace, Waiting } from "../../src/lanes/Lane.ts"
 import { Lanes, type LanesOptions } from "../../src/lanes/Lanes.ts"
 import { alone } from "../loops/Polling.ts"
-
-let made = 0
-
-const rows = (endpointId: string, count: number, more: Partial<DueRow> = {}): ReadonlyArray<DueRow> =>
-  Array.from({ length: count }, () => ({
-    workspaceId: "wsp_1",
-    deliveryId: `whd_${++made}`,
-    endpointId,
-    shard: 0,
-    due: made,
-    attempts: 0,
-    claims: 0,
-    atOnce: false,
-    ...more
-  }))
+import { rows } from "./Rows.ts"
 
 /** A hub with the shards of the rows in this test. */
 const lanesOf = (options: Partial<LanesOptions> = {}) => {

@@ -1,26 +1,12 @@
 /** A lane with a rate, in a hub of the test's: whose turn it is, and what it costs while it waits. Moments are the test's. */
 import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
-import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
+import type { Content } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { describe, expect, it } from "vitest"
 import type { Waiting } from "../../src/lanes/Lane.ts"
 import { Lanes, type LanesOptions } from "../../src/lanes/Lanes.ts"
 import { alone } from "../loops/Polling.ts"
-
-let made = 0
-
-const rows = (endpointId: string, count: number, more: Partial<DueRow> = {}): ReadonlyArray<DueRow> =>
-  Array.from({ length: count }, () => ({
-    workspaceId: "wsp_1",
-    deliveryId: `whd_${++made}`,
-    endpointId,
-    shard: 0,
-    due: made,
-    attempts: 0,
-    claims: 0,
-    atOnce: false,
-    ...more
-  }))
+import { rows } from "./Rows.ts"
 
 const content = { traceId: "", endpoint: { enabled: true }, failures: 0 } as Content
 
