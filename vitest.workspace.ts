@@ -35,7 +35,7 @@ export default defineConfig({
       project("deep", 2, "forks", "packages/*/test/**/*.deep.test.ts")
     ],
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
-    setupFiles: ["CheckedRows", "PlainIt"].map((name) =>
+    setupFiles: ["CheckedRows", "EffectEquality", "PlainIt"].map((name) =>
       fileURLToPath(new URL(`packages/testkit/src/${name}.ts`, import.meta.url))
     ),
     // As many at the least as at the most: a thread that tinypool ends for being idle can be ended twice, which fails the run.
