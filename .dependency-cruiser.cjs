@@ -163,7 +163,7 @@ module.exports = {
     })
   ],
   options: {
-    // swc's parser reads no JSX here, and TypeScript 7 has no API to parse with. In .ts files both find the same imports.
+    // TypeScript 7 has no API to parse with.
     parser: "acorn",
     doNotFollow: { path: "node_modules" },
     exclude: { path: "(^|/)build/" },

@@ -8,17 +8,8 @@
  * - `Foo.deep.test.ts`: in `npm run test:deep` only, in a process of its own. What it tries at length, a test in `npm test`
  *   tries in part.
  */
-import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
-
-/** `npm run mutate:ts` has one source file read from elsewhere. */
-const { TEST_SOURCE, TEST_SOURCE_INSTEAD } = process.env
-const mutant = {
-  name: "mutant",
-  enforce: "pre" as const,
-  load: (id: string) => (id === TEST_SOURCE ? readFileSync(TEST_SOURCE_INSTEAD!, "utf8") : undefined)
-}
 
 /** Projects run one after another: what is measured in one is not disturbed by the others. */
 const project = (name: string, groupOrder: number, pool: "forks" | "threads", include: string) => ({
@@ -27,7 +18,6 @@ const project = (name: string, groupOrder: number, pool: "forks" | "threads", in
 })
 
 export default defineConfig({
-  plugins: [mutant],
   test: {
     projects: [
       project("shared", 0, "threads", "packages/*/test/**/!(*.alone|*.deep).test.ts"),

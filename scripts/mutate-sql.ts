@@ -11,7 +11,7 @@ import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import { firstFailing, playScenes } from "../packages/persistence/test/mutation/Scene.ts"
 import { allMutants, type Mutant } from "../packages/persistence/test/mutation/SqlMutants.ts"
-import { chosen, exceptionsIn } from "./mutants/Exceptions.ts"
+import { chosen, exceptionsIn } from "./Exceptions.ts"
 import { optionsOf } from "./Options.ts"
 
 const values = optionsOf("mutate:sql", { check: { type: "boolean" }, only: { type: "string" } })

@@ -62,16 +62,19 @@ const unhashed = () =>
     .filter((line) => !/^ {4}resolution: \{integrity: sha512-[\w+/]+=*\}$/.test(line))
     .map((line) => `pnpm-lock.yaml has a package that is not from the registry by its hash: ${line.trim()}`)
 
-/** The packages that pnpm installed, each once. */
+/** The packages of the lockfile that pnpm installed, each once; it keeps the folders of former ones for a week. */
 const installed = () => {
   const store = join(root, "node_modules", ".pnpm")
+  const lockfile = read("pnpm-lock.yaml")
   return readdirSync(store)
     .filter((name) => name !== "node_modules" && existsSync(join(store, name, "node_modules")))
     .flatMap((name) => {
       const scope = name.startsWith("@") ? name.slice(0, name.indexOf("+")) : ""
       const rest = scope === "" ? name : name.slice(scope.length + 1)
       const file = join(store, name, "node_modules", scope, rest.slice(0, rest.indexOf("@")), "package.json")
-      return existsSync(file) ? [[file, JSON.parse(readFileSync(file, "utf8"))]] : []
+      if (!existsSync(file)) return []
+      const manifest = JSON.parse(readFileSync(file, "utf8"))
+      return lockfile.includes(`${manifest.name}@${manifest.version}`) ? [[file, manifest]] : []
     })
 }
 

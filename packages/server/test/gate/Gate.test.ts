@@ -1,6 +1,6 @@
 /**
  * The gate alone, on real tokens: which callers are known, which workspace they enter, what is counted, and what they may
- * do. `npm run mutate:ts` breaks each rule of its source once; Authorization.test.ts has the matrix over all operations.
+ * do. Authorization.test.ts has the matrix over all operations.
  */
 
 import { HttpRouter, HttpServerRequest } from "@effect/platform"
