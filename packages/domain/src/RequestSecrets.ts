@@ -55,50 +55,26 @@ export const shownHeaders = ({ authentication, headers = [] }: RequestProfile): 
     ...headers.map((header) => [spelt(header.name), "value" in header ? header.value : sealed(header)])
   ])
 
-/** Shorter texts may stand in any answer by chance. */
-const CONCEALED_LEAST = 8
-
-/** Plain, as HTTP trims it, and within JSON. */
-const spellingsOf = (secret: string) =>
-  [secret, secret.trim(), JSON.stringify(secret.trim()).slice(1, -1)].filter(
-    ({ length }) => length >= CONCEALED_LEAST
-  )
-
-/** An answer is cut before it is kept: where it ends with the beginning of a secret, that goes, too. */
-const withoutBeginning = (text: string, secret: string, by: string): string => {
-  for (let length = Math.min(secret.length - 1, text.length); length >= CONCEALED_LEAST; length--)
-    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + by
-  return text
-}
-
-const without = (text: string, secret: string, by: string): string =>
-  withoutBeginning(text.replaceAll(secret, by), secret, by)
+/** A secret, and what is shown in its place. Secrets are ASCII. */
+export type Hidden = readonly [secret: string, by: string]
 
 /**
- * Replaces the secrets in what a receiver answered, plain or within JSON. `sent` and `shown` are the same headers, so what
- * differs is secret. So is what follows the scheme in `Authorization`.
+ * What must not be kept of an answer, a secret before those that it contains. `sent` and `shown` are the same headers, so what
+ * differs is secret. So is what follows the scheme in `Authorization`. HTTP trims a header's value.
  */
-export const concealing = (sent: Headers, shown: Headers, secrets: RequestSecrets | null) => {
-  const instead = new Map<string, string>()
-  const conceal = (secret: string, by: string) => {
-    for (const text of spellingsOf(secret)) instead.set(text, by)
-  }
+export const hiddenIn = (
+  sent: Headers,
+  shown: Headers,
+  secrets: RequestSecrets | null
+): ReadonlyArray<Hidden> => {
+  const hidden = new Map<string, string>()
   for (const [name, value] of Object.entries(sent)) {
     if (value === shown[name]) continue
-    conceal(value, shown[name]!)
-    conceal(value.replace(/^\w+ /, ""), shown[name]!)
+    hidden.set(value.trim(), shown[name]!).set(value.replace(/^\w+ /, "").trim(), shown[name]!)
   }
   if (secrets !== null && secrets.authentication !== null)
-    conceal(Redacted.value(secrets.authentication), shown.authorization ?? "")
-  // A secret that contains another one comes first.
-  const longestFirst = [...instead].sort(([a], [b]) => b.length - a.length)
-  const withoutToken = (text: string, token: string) =>
-    spellingsOf(token).reduce((left, one) => without(left, one, shown.authorization ?? ""), text)
-  return (text: string, token: Redacted.Redacted | null): string =>
-    longestFirst.reduce(
-      (left, [secret, by]) => without(left, secret, by),
-      token === null ? text : withoutToken(text, Redacted.value(token))
-    )
+    hidden.set(Redacted.value(secrets.authentication).trim(), shown.authorization ?? "")
+  return [...hidden].sort(([a], [b]) => b.length - a.length)
 }
 
 /** The same headers as they are sent, but for a token that is fetched. A secret that is missing is a defect. */

@@ -10,6 +10,9 @@
 import { isUtf8 } from "node:buffer"
 import { StringDecoder } from "node:string_decoder"
 
+/** Most bytes of an answer's body that are kept. */
+export const BODY_LIMIT_BYTES = 2_048
+
 export const storedBody = (chunks: ReadonlyArray<Buffer>, limit: number): string => {
   if (chunks.length === 0) return ""
   const received = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
@@ -19,7 +22,8 @@ export const storedBody = (chunks: ReadonlyArray<Buffer>, limit: number): string
   return within(limit, text.replaceAll("\0", "\uFFFD"))
 }
 
-const within = (limit: number, text: string): string => {
+/** Cut to `limit` bytes, without a torn character. */
+export const within = (limit: number, text: string): string => {
   const bytes = Buffer.from(text)
   return bytes.length <= limit ? text : withoutTornEnd(bytes.subarray(0, limit))
 }

@@ -3,11 +3,12 @@
  *
  * The endpoint is as little trusted as a receiver. The request goes through a Dispatcher, so every rule for addresses holds when it
  * connects, redirects are not followed, and it ends within the deadlines. At most `ANSWER_LIMIT_BYTES` of the answer are read. A
- * failure repeats nothing of it but its status and its OAuth error code.
+ * failure repeats nothing of it but its status and its OAuth error code, and of that not the client's secret.
  *
  * One form and one JSON object: ADR 36 says why there is no library. Source: spec §2.9 (Tokens).
  */
 import { Either, Redacted } from "effect"
+import { concealed } from "./Concealment.ts"
 import type { Dispatcher } from "./Dispatch.ts"
 import type { Observation } from "./Observation.ts"
 
@@ -46,7 +47,8 @@ export const ANSWER_LIMIT_BYTES = 64 * 1024
 const LIVES_SECONDS = 3_600
 
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
-const CODE = /^[\w.-]{1,64}$/
+const CODE_LIMIT = 64
+const CODE = new RegExp(`^[\\w.-]{1,${CODE_LIMIT}}$`)
 
 export const requestToken =
   (send: Dispatcher["send"]): RequestToken =>
@@ -57,7 +59,7 @@ export const requestToken =
       giveUp = send(request, (seen) => {
         // It had no turn to look the name up: nobody was asked.
         if (seen === "no_turn") ask()
-        else done(seen && answerOf(seen))
+        else done(seen && answerOf(seen, credentials.clientSecret))
       })
     }
     ask()
@@ -87,7 +89,10 @@ const formOf = ({ audience, clientId, clientSecret, scope, sendCredentialsIn }: 
   }
 }
 
-const answerOf = ({ failureReason, httpStatus, responseBody }: Observation): TokenAnswer => {
+const answerOf = (
+  { failureReason, httpStatus, responseBody }: Observation,
+  clientSecret: Redacted.Redacted
+): TokenAnswer => {
   if (httpStatus === null) return Either.left(`The token endpoint could not be asked (${failureReason}).`)
   const answer = objectOf(responseBody)
   if (httpStatus >= 200 && httpStatus < 300) {
@@ -97,7 +102,8 @@ const answerOf = ({ failureReason, httpStatus, responseBody }: Observation): Tok
       : Either.right(token)
   }
   const { error } = answer
-  const code = typeof error === "string" && CODE.test(error) ? ` (${error})` : ""
+  const shown = (code: string) => concealed(code, [[Redacted.value(clientSecret), "sealed"]], CODE_LIMIT)
+  const code = typeof error === "string" && CODE.test(error) ? ` (${shown(error)})` : ""
   return Either.left(`The token endpoint answered ${httpStatus}${code}.`)
 }
 

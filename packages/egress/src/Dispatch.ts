@@ -16,6 +16,7 @@
 import { createSecureContext } from "node:tls"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Clock, Redacted } from "effect"
+import { BODY_LIMIT_BYTES } from "./BodyPrefix.ts"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
 import { Names, type Refuses, type Resolve } from "./Names.ts"
@@ -33,7 +34,7 @@ export interface DispatchOptions {
   readonly requestTimeoutMs?: number | undefined
   /** Deadline for the answer's body. Defaults to 2,000. */
   readonly bodyTimeoutMs?: number | undefined
-  /** Most bytes of the answer's body that are kept. Defaults to 2,048. */
+  /** Most bytes of the answer's body that are kept. Defaults to `BODY_LIMIT_BYTES`. */
   readonly bodyLimitBytes?: number | undefined
   /** Most origins remembered; the least recently used is forgotten first. Defaults to 2,000. */
   readonly maxOrigins?: number | undefined
@@ -81,7 +82,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
   const defaultTimeoutMs = options.requestTimeoutMs ?? 10_000
   const limits: Limits = {
     bodyTimeoutMs: options.bodyTimeoutMs ?? 2_000,
-    bodyLimitBytes: options.bodyLimitBytes ?? 2_048
+    bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES
   }
   const clock = options.clock ?? Clock.make()
   const now = () => elapsed(clock)

@@ -7,7 +7,7 @@
  */
 import { storedBody } from "./BodyPrefix.ts"
 
-const VALUE_LIMIT_BYTES = 256
+export const VALUE_LIMIT_BYTES = 256
 
 const KEPT = ["content-type", "location", "retry-after", "server", "www-authenticate"] as const
 const byLength = new Map<number, string>(KEPT.map((name) => [name.length, name]))

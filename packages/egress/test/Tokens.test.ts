@@ -104,6 +104,11 @@ describe("a token endpoint", () => {
       answers(401, { error: "invalid_client", error_description: SECRET }),
       "answered 401 (invalid_client)."
     ],
+    [
+      "repeats the secret as its code",
+      answers(400, { error: Buffer.from(SECRET).toString("hex") }),
+      "answered 400 (sealed)."
+    ],
     ["says more than a code", answers(400, { error: `<b>${SECRET}</b>` }), "answered 400."],
     ["breaks", answers(503, "down"), "answered 503."],
     [

@@ -11,14 +11,16 @@ import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { outgoing, planOf, type RequestPlan, type Signers } from "@posthorn/domain/OutgoingRequest"
 import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import {
-  concealing,
   type Headers,
+  hiddenIn,
   RequestSecrets,
   sentHeaders,
   shownHeaders
 } from "@posthorn/domain/RequestSecrets"
 import { readKeys } from "@posthorn/domain/SigningSecret"
+import type { Observation } from "@posthorn/domain/Verdict"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { concealedIn } from "@posthorn/egress/Concealment"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -40,13 +42,13 @@ export interface Prepared {
   readonly body: string
   readonly requestTimeoutMs: number
   readonly evidence: Evidence
-  /** Hides the request's secrets in an answer that repeats them. */
+  /** Hides the request's secrets in an answer that repeats them; null if there are none. */
   readonly conceal: Conceal | null
   readonly authentication: Authentication
 }
 
 /** With the token that was sent, if one was fetched. */
-export type Conceal = (text: string, token: Redacted.Redacted | null) => string
+type Conceal = (seen: Observation, token: Redacted.Redacted | null) => Observation
 
 /** What is stored of the request's headers, beside those that all requests carry. */
 type Evidence = Pick<Observed, "signature" | "requestHeaders">
@@ -112,7 +114,12 @@ export const makePrepare = (
     const signers = signersOf(lane, endpoint, plan)
     const secrets = secretsOf(lane, endpoint)
     const [sent, shown] = [sentHeaders(profile, secrets), shownHeaders(profile)]
-    const conceal = concealing(sent, shown, secrets)
+    const hidden = hiddenIn(sent, shown, secrets)
+    const conceal: Conceal = (seen, token) =>
+      concealedIn(
+        seen,
+        token === null ? hidden : [[Redacted.value(token).trim(), shown.authorization ?? ""], ...hidden]
+      )
     const own = { sent, shown, conceal, authentication: authenticationOf(profile, secrets, allowed) }
     return { url, requestTimeoutMs, plan, signers, own }
   }

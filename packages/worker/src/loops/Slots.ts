@@ -115,7 +115,7 @@ export const makeSlots = (parts: Parts): Slots => {
           if (seen === null) return
           if (seen === "no_turn") lanes.noTurn(sent)
           else if (mayRenew(sent, prepared, credentials, seen)) lanes.sendAgain(sent)
-          else settle(sent, at, prepared, concealed(prepared, credentials, seen))
+          else settle(sent, at, prepared, prepared.conceal?.(seen, credentials.token) ?? seen)
         })
       )
     } catch (defect) {
@@ -152,23 +152,6 @@ const requestOf = (prepared: Prepared, { client, token }: Given): Outgoing => {
   const headers = { ...prepared.headers, authorization: `Bearer ${Redacted.value(token)}` }
   return { ...prepared, client, headers }
 }
-
-/** What was seen, without the request's secrets, which some receivers repeat. */
-const concealed = ({ conceal }: Prepared, { token }: Given, seen: Observation): Observation =>
-  conceal === null
-    ? seen
-    : {
-        ...seen,
-        responseBody: seen.responseBody && conceal(seen.responseBody, token),
-        ...(seen.responseHeaders && {
-          responseHeaders: JSON.stringify(
-            // Each value by itself: a secret may look like the JSON around it.
-            JSON.parse(seen.responseHeaders, (_, value) =>
-              typeof value === "string" ? conceal(value, token) : value
-            )
-          )
-        })
-      }
 
 const paceOf = (seen: Observation): Pace =>
   seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
