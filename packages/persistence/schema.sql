@@ -671,6 +671,7 @@ create type posthorn.waiting as (
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
+-- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text

@@ -111,7 +111,7 @@ describe("posthorn doctor", () => {
     const { code, out } = await doctor({ DATABASE_URL: as.href })
     await run(`drop owned by ${role}`, `drop role ${role}`)
 
-    expect(out).toMatch(/✗ rights +missing: update queue\. See docker\/roles\.sql\./)
+    expect(out).toMatch(/✗ rights +missing: update posthorn\.queue\. See docker\/roles\.sql\./)
     expect(out).toContain(`✓ role           ${role}`)
     expect(code).toBe(1)
   })

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { expect, it } from "@effect/vitest"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
+import { missingRights } from "@posthorn/persistence/operations/Checkup"
 import { migrate } from "@posthorn/persistence/operations/Migrator"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { freePort } from "@posthorn/testkit/FreePort"
@@ -24,14 +25,9 @@ const ROLES = fileURLToPath(new URL("../../../docker/roles.sql", import.meta.url
 const OPERATOR_TOKEN = "operator-token-of-this-test-0001"
 const KEY = Buffer.alloc(32, 3).toString("base64")
 
-/** What psql would run, with roles of this test's own, because all databases of a server share roles. */
+/** With roles of this test's own, because all databases of a server share roles. */
 const rolesSql = (owner: string, run: string) =>
-  readFileSync(ROLES, "utf8")
-    .replace(/^(--|\\).*$/gm, "")
-    .replaceAll(":'owner_password'", "'owner'")
-    .replaceAll(":'run_password'", "'run'")
-    .replaceAll("posthorn_owner", owner)
-    .replaceAll("posthorn_run", run)
+  readFileSync(ROLES, "utf8").replaceAll("posthorn_owner", owner).replaceAll("posthorn_run", run)
 
 const as = (url: string, user: string, password: string) => {
   const other = new URL(url)
@@ -40,26 +36,49 @@ const as = (url: string, user: string, password: string) => {
   return other.href
 }
 
-/** A migrated database with its two roles, until the scope closes. */
+const migrateAs = (owner: string) =>
+  Effect.provide(
+    migrate,
+    Database.layer({ url: Redacted.make(owner), applicationName: "posthorn migrate", maxConnections: 2 })
+  )
+
+/**
+ * A migrated database with its two roles, until the scope closes. As on a managed PostgreSQL, whoever makes the roles is no
+ * superuser but may make roles, and owns the database. The file runs twice: it may be repeated.
+ */
 const installation = Effect.gen(function* () {
   const { url } = inject("cluster")
-  const [name, owner, run] = [randomName("roles"), randomName("owner"), randomName("run")]
+  const [name, admin] = [randomName("roles"), randomName("admin")]
+  const [owner, run] = [randomName("owner"), randomName("run")]
   const database = withDatabase(url, name)
-  yield* Effect.acquireRelease(execute(url, `create database ${name}`), () =>
+  yield* Effect.acquireRelease(
     execute(
       url,
-      `drop database ${name} with (force)`,
-      `drop role if exists ${owner}`,
-      `drop role if exists ${run}`
-    )
+      `create role ${admin} login createrole password 'admin'`,
+      `create database ${name} owner ${admin}`
+    ),
+    () =>
+      execute(
+        url,
+        `drop database ${name} with (force)`,
+        ...[run, owner, admin].map((role) => `drop role if exists ${role}`)
+      )
   )
-  yield* execute(database, rolesSql(owner, run))
-  const urls = { superuser: database, owner: as(database, owner, "owner"), run: as(database, run, "run") }
-  yield* Effect.provide(
-    migrate,
-    Database.layer({ url: Redacted.make(urls.owner), applicationName: "posthorn migrate", maxConnections: 2 })
+  const urls = {
+    superuser: database,
+    admin: as(database, admin, "admin"),
+    owner: as(database, owner, "owner"),
+    run: as(database, run, "run")
+  }
+  yield* execute(
+    urls.admin,
+    rolesSql(owner, run),
+    rolesSql(owner, run),
+    `alter role ${owner} password 'owner'`,
+    `alter role ${run} password 'run'`
   )
-  return { ...urls, role: run }
+  yield* migrateAs(urls.owner)
+  return { ...urls, name, role: run, rolesSql: rolesSql(owner, run) }
 }).pipe(Effect.orDie)
 
 /** Statements that this connection is refused, with their SQLSTATE. */
@@ -79,13 +98,14 @@ const refusals = (url: string, statements: ReadonlyArray<string>) =>
     return codes
   })
 
-/** Tables in which the role deletes through functions only, and whose ids it cannot change. */
+/** Tables in which the role deletes through functions only, or never, and whose ids it cannot change. */
 const GUARDED = [
   "attempts",
   "audit_events",
   "deliveries",
   "endpoints",
   "events",
+  "migrations",
   "operator_audit_events",
   "workspaces"
 ]
@@ -236,6 +256,40 @@ it.scopedLive(
       expect(about).toEqual({ superuser: false, owned: 0, guarded: GUARDED })
     }),
   60_000
+)
+
+it.scopedLive("§10 doctor finds that the role has every right, and names one that is taken away", () =>
+  Effect.gen(function* () {
+    const { owner, role, run } = yield* installation
+    const connection = Database.layer({
+      url: Redacted.make(run),
+      applicationName: "posthorn doctor",
+      maxConnections: 2
+    })
+    const missing = Effect.provide(missingRights, connection)
+    expect(yield* missing).toEqual([])
+    yield* execute(
+      owner,
+      `revoke delete on posthorn.queue from ${role}`,
+      `revoke update (status) on posthorn.deliveries from ${role}`
+    )
+    expect(yield* missing).toEqual(["delete posthorn.queue", "update posthorn.deliveries (status)"])
+  })
+)
+
+it.scopedLive("§12 the roles serve a second database of the same server, such as a restored one", () =>
+  Effect.gen(function* () {
+    const { admin, name, owner, rolesSql } = yield* installation
+    const second = `${name}_2`
+    yield* Effect.acquireRelease(
+      execute(inject("cluster").url, `create database ${second} owner ${new URL(admin).username}`),
+      () => execute(inject("cluster").url, `drop database ${second} with (force)`)
+    )
+    yield* execute(withDatabase(admin, second), rolesSql)
+    yield* migrateAs(withDatabase(owner, second))
+    // A member could act for the owner, and so rewrite evidence.
+    expect(yield* refusals(withDatabase(admin, second), ["delete from posthorn.attempts"])).toEqual(["42501"])
+  })
 )
 
 it.scopedLive("§12 the role that everything runs as can neither change nor remove evidence", () =>

@@ -94,26 +94,59 @@ end $$;
 revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace, posthorn.purge_event,
   posthorn.remove_old_deliveries, posthorn.remove_old_events from public;
 
--- Default privileges let other roles write to every table (docker/roles.sql). Here they lose what they must not do. Columns
--- that may be changed are named one by one. To lock an event, a role needs to hold a right to change one of its columns.
+-- The rights that the role of `serve` and `work` needs: on a whole table, or on one column where `of_column` is not null. Tables with
+-- evidence, and those that evidence hangs on, are named here with the columns that may be changed. (To lock an event, a role
+-- needs a right to change one of its columns.) The grants below and `posthorn doctor` read this list.
+create function posthorn.needed_rights(out of_table regclass, out privilege text, out of_column text) returns setof record
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with guarded (name, columns) as (values
+    ('attempts', '{}'::text[]),
+    ('audit_events', '{}'),
+    ('operator_audit_events', '{}'),
+    ('workspaces', '{name,waiting_limit,bytes_limit,endpoints_limit,tokens_limit,publish_per_minute,used_up,policy}'),
+    ('endpoints', '{url,description,event_types,external_id,metadata,policy,request,request_secrets,enabled,disabled_reason,
+      disabled_at,consecutive_failures,failing_since,generation,secret,previous_secret,previous_secret_expires_at,public_key,
+      previous_public_key,updated_at}'),
+    ('events', '{missed}'),
+    ('deliveries', '{status,attempts,next_attempt_at,last_http_status,last_failure_reason,last_duration_ms,last_attempt_at,
+      dead_letter_reason}')
+  )
+  select c.oid::regclass, one.privilege, null
+  from pg_class c left join guarded g on g.name = c.relname
+  cross join unnest(array['select', 'insert', 'update', 'delete']) as one (privilege)
+  where c.relnamespace = 'posthorn'::regnamespace and c.relkind = 'r'
+    and case when c.relname = 'migrations' then one.privilege = 'select'
+      else g.name is null or one.privilege in ('select', 'insert') end
+  union all
+  select ('posthorn.' || g.name)::regclass, 'update', c from guarded g cross join unnest(g.columns) as c
+$$;
+
+-- Default privileges let other roles write to every table (docker/roles.sql). Here they lose what they do not need.
 do $$
 declare
   other text;
+  needed record;
 begin
   for other in
     select distinct case held.grantee when 0 then 'public' else held.grantee::regrole::text end
     from pg_class c cross join lateral aclexplode(c.relacl) held
     where c.oid = 'posthorn.attempts'::regclass and held.grantee <> c.relowner
   loop
-    execute format('revoke update, delete, truncate on posthorn.workspaces, posthorn.endpoints, posthorn.events,
-      posthorn.deliveries, posthorn.attempts, posthorn.audit_events, posthorn.operator_audit_events from %s', other);
-    execute format('grant update (name, waiting_limit, bytes_limit, endpoints_limit, tokens_limit, publish_per_minute, used_up, policy) on posthorn.workspaces to %s', other);
-    execute format('grant update (url, description, event_types, external_id, metadata, policy, request, request_secrets, enabled,
-      disabled_reason, disabled_at, consecutive_failures, failing_since, generation, secret, previous_secret,
-      previous_secret_expires_at, public_key, previous_public_key, updated_at)
-      on posthorn.endpoints to %s', other);
-    execute format('grant update (missed) on posthorn.events to %s', other);
-    execute format('grant update (status, attempts, next_attempt_at, last_http_status, last_failure_reason, last_duration_ms,
-      last_attempt_at, dead_letter_reason) on posthorn.deliveries to %s', other);
+    for needed in
+      select n.of_table, array_agg(n.privilege) filter (where n.of_column is null) as whole,
+        string_agg(quote_ident(n.of_column), ', ') as columns
+      from posthorn.needed_rights() n group by n.of_table
+    loop
+      if not needed.whole @> '{update}' then
+        execute format('revoke update, delete, truncate on %s from %s', needed.of_table, other);
+        if needed.columns <> '' then
+          execute format('grant update (%s) on %s to %s', needed.columns, needed.of_table, other);
+        end if;
+      end if;
+    end loop;
   end loop;
 end $$;
+
+-- Tables without a primary key (a column of their key may be null, or rows may repeat) tell logical replication whole rows.
+alter table posthorn.idempotent_answers replica identity full;
+alter table posthorn.stale_hours replica identity full;

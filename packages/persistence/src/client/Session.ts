@@ -48,7 +48,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   join_collapse_limit: "8",
   lock_timeout: "0",
   plan_cache_mode: "auto",
-  session_replication_role: "origin"
+  session_replication_role: "origin",
+  // From PostgreSQL 17 on. Migrations and the removal of history may take long.
+  transaction_timeout: "0"
 }
 
 /**

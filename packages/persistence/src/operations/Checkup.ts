@@ -112,19 +112,13 @@ export const clockAhead = Effect.gen(function* () {
   return Math.round(row!.now - (began + ended) / 2)
 })
 
-/** Rights that this role needs and lacks, such as `update queue`. */
+/** Rights that this role needs and lacks, such as `update posthorn.queue`. */
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     rows(sql, Missing)`
-      select 'select ' || relname as missing from pg_class
-      where relnamespace = 'posthorn'::regnamespace and relkind = 'r' and not has_table_privilege(oid, 'select')
-      union all
-      select 'insert ' || relname from pg_class
-      where relnamespace = 'posthorn'::regnamespace and relkind = 'r' and not has_table_privilege(oid, 'insert')
-      union all
-      select right_ || ' ' || table_ from unnest(array['deliveries', 'queue', 'endpoints', 'shards']) as table_,
-        unnest(array['update', 'delete']) as right_
-      where not has_table_privilege('posthorn.' || table_, right_)
+      select concat_ws(' ', privilege, of_table::text, '(' || of_column || ')') as missing from posthorn.needed_rights()
+      where not case when of_column is null then has_table_privilege(of_table, privilege)
+        else has_column_privilege(of_table, of_column, privilege) end
       union all
       select 'execute ' || proname from pg_proc
       where pronamespace = 'posthorn'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype

@@ -133,9 +133,9 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
   const skipped = later.length === 0 ? undefined : missingAfter(program, applied)[0]
   if (foreign !== undefined || skipped !== undefined)
     return refuse(
-      `Migration ${(foreign ?? skipped)?.version} of this database was made by another build than this one, and there is no ` +
-        "way from there to here. Use the build that made it, or begin with an empty database: for `dev` remove its data " +
-        "directory (`.data`), elsewhere `drop schema posthorn cascade`."
+      `Migration ${(foreign ?? skipped)?.version} of this database was made by another build, so this one cannot migrate it. ` +
+        "Use the build that made it, or move the data into a new database, which loses nothing: docs/operate.md, Upgrade. " +
+        "Of `dev`, remove the data directory (`.data`) if nobody needs what is in it."
     )
   return later.every(({ runsBeside }) => runsBeside !== null && runsBeside <= newest)
     ? Effect.void

@@ -42,6 +42,18 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
     })
   )
 
+  it.effect("§12 lets every table be part of a publication for all tables", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      // Without a primary key or a replica identity, updates and deletes of a published table fail.
+      const unpublishable = yield* sql<{ name: string }>`
+        select c.relname as name from pg_class c
+        where c.relnamespace = 'posthorn'::regnamespace and c.relkind = 'r' and c.relreplident <> 'f'
+          and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`
+      expect(unpublishable).toEqual([])
+    })
+  )
+
   it.effect("§3.4 leads every foreign key with the workspace, and gives it an index to cascade by", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
