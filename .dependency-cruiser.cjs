@@ -112,17 +112,17 @@ module.exports = {
       }
     ),
     forbid(
-      "loops-speak-to-the-hub",
-      "the engine's loops know Lanes and never each other",
-      "^packages/worker/src/loops/(Poller|Loader|Slots|Recorder|LostClaims|DeadLetters|Replays|Housekeeping|Listener)[.]ts",
+      "loops-speak-to-the-dispatcher",
+      "the engine's loops know the dispatcher and never each other",
+      "^packages/worker/src/(polling/(Poller|Listener)|loops/[A-Za-z]+)[.]ts",
       {
-        path: "^packages/worker/src/(Engine|loops/(Poller|Loader|Slots|Recorder|LostClaims|DeadLetters|Replays|Housekeeping|Listener))[.]ts"
+        path: "^packages/worker/src/(Engine|polling/(Poller|Listener)|loops/[A-Za-z]+)[.]ts"
       }
     ),
     forbid(
-      "lanes-have-no-clock",
+      "dispatcher-has-no-clock",
       "plain data: moments and timers are given to it (biome.json refuses the globals)",
-      "^packages/worker/src/(lanes/|loops/Rhythm)",
+      "^packages/worker/src/(dispatcher/|polling/Rhythm)",
       { path: "^packages/telemetry|^packages/worker/src/Schedules|^(node:)?(timers|perf_hooks)" }
     ),
     forbid("egress-stands-alone", "it knows nothing of deliveries", "^packages/egress/src", {

@@ -42,6 +42,14 @@ CREATE INDEX api_tokens_open ON posthorn.api_tokens USING btree (workspace_id, C
 CREATE INDEX api_tokens_parent ON posthorn.api_tokens USING btree (workspace_id, parent_id) WHERE (parent_id IS NOT NULL);
 CREATE INDEX api_tokens_session ON posthorn.api_tokens USING btree (workspace_id, session_id) WHERE (session_id IS NOT NULL);
 
+create table posthorn.attempt_starts (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  at timestamp(3) with time zone not null,
+  id text collate "C" not null,
+  constraint attempt_starts_pkey PRIMARY KEY (workspace_id, endpoint_id, at, id)
+);
+
 create table posthorn.attempts (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
@@ -89,14 +97,6 @@ CREATE INDEX audit_events_newest ON posthorn.audit_events USING btree (workspace
 CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace_id, target_id, created_at DESC, id DESC);
 CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
-
-create table posthorn.begins (
-  workspace_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
-  at timestamp(3) with time zone not null,
-  id text collate "C" not null,
-  constraint begins_pkey PRIMARY KEY (workspace_id, endpoint_id, at, id)
-);
 
 create table posthorn.console_links (
   workspace_id text collate "C" not null,
@@ -268,9 +268,9 @@ create table posthorn.endpoints (
 ) with (fillfactor=80);
 CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
+CREATE TRIGGER endpoints_changed AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_endpoint_changed();
 CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
-CREATE TRIGGER endpoints_mended AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_mended();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 
 create table posthorn.events (
@@ -492,8 +492,8 @@ CREATE TRIGGER replays_started AFTER INSERT ON posthorn.replays FOR EACH STATEME
 create table posthorn.shards (
   shard smallint not null,
   owner text,
-  suspect_until bigint,
-  suspect_snapshot pg_snapshot,
+  in_doubt_until bigint,
+  in_doubt_snapshot pg_snapshot,
   constraint shards_pkey PRIMARY KEY (shard)
 ) with (fillfactor=50);
 
@@ -633,12 +633,12 @@ create type posthorn.waiting as (
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.begun(workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]) returns TABLE(index integer, ages double precision[])
+-- posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
--- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
+-- posthorn.clear_doubt(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
@@ -647,17 +647,15 @@ create type posthorn.waiting as (
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
 -- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
--- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, scan_limit integer) returns SETOF posthorn.waiting
--- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
+-- posthorn.due(shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer) returns SETOF posthorn.waiting
+-- posthorn.due_of_endpoints(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
--- posthorn.forget_begins() returns integer
+-- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_due boolean)
+-- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
--- posthorn.give_back_shard(given smallint, last_owner text) returns void
--- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_due boolean)
--- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.hours_over() returns timestamp with time zone
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
@@ -677,8 +675,9 @@ create type posthorn.waiting as (
 -- posthorn.new_trace_id() returns text
 -- posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer) returns SETOF posthorn.deliveries
 -- posthorn.next_due(shards smallint[]) returns bigint
--- posthorn.next_permit(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
+-- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
 -- posthorn.notify_sleepers(shards smallint[]) returns void
+-- posthorn.open_publishers(shards smallint[]) returns text
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
@@ -689,12 +688,12 @@ create type posthorn.waiting as (
 -- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
--- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb
--- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], under_rates boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
+-- posthorn.release_shard(given smallint, last_owner text) returns void
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
@@ -713,6 +712,7 @@ create type posthorn.waiting as (
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.sql_actor() returns text
 -- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
+-- posthorn.starts_since(workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]) returns TABLE(index integer, ages double precision[])
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
@@ -727,4 +727,4 @@ create type posthorn.waiting as (
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
--- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record
+-- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record

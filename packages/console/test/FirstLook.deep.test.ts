@@ -167,7 +167,7 @@ inChromium("the console at first sight", (on) => {
     await page.getByRole("button", { name: "Save policy" }).click()
     await page.getByText("Saved").waitFor()
     await on.stage.sql(
-      `insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+      `insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
        select workspace_id, id, clock_timestamp() - interval '5 minutes', n::text
        from posthorn.endpoints, generate_series(1, 2) as n where id = $1`,
       [made.id]

@@ -364,9 +364,9 @@ create table posthorn.attempts (
   check ((status = 'delivered') = (failure_reason is null))
 );
 
--- When attempts of endpoints with a rate began, for an hour, the longest window (posthorn.begun). An attempt's id, or `unrecorded <n>`
+-- When attempts of endpoints with a rate began, for an hour, the longest window (posthorn.starts_since). An attempt's id, or `unrecorded <n>`
 -- for one that an owner of its shard may have begun before it died. There is no foreign key, as for attempts.
-create table posthorn.begins (
+create table posthorn.attempt_starts (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   at timestamptz(3) not null,
@@ -479,7 +479,7 @@ end $$;
 create function posthorn.remove_deliveries() returns trigger language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  delete from posthorn.begins b using removed r where b.workspace_id = r.workspace_id and b.endpoint_id = r.id;
+  delete from posthorn.attempt_starts b using removed r where b.workspace_id = r.workspace_id and b.endpoint_id = r.id;
   delete from posthorn.deliveries d using removed r where d.workspace_id = r.workspace_id and d.endpoint_id = r.id;
   return null;
 end $$;

@@ -9,7 +9,7 @@
 -- If the policy of an endpoint has been changed since, nothing is written for it: it is in `changed`, and its worker judges again.
 -- So a changed policy holds for whatever is recorded after the change.
 --
--- Of endpoints with a rate it also keeps when each attempt began (posthorn.begins).
+-- Of endpoints with a rate it also keeps when each attempt began (posthorn.attempt_starts).
 --
 -- Each delivery has at most one observation; they are ordered by delivery id. `arrivals` is the order in which they finished.
 -- Locks are taken endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a
@@ -19,8 +19,8 @@
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
-  signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
-  urls text[], response_headers text[], under_rates boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
+  signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[],
+  urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
   arrivals integer[], fixed_headers text
 ) returns table (recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[],
   too_late integer[], moment_micros bigint)
@@ -33,14 +33,14 @@ declare
 begin
   select w.recorded, w.dead_lettered, w.stored, w.locked, w.changed into recorded, dead_lettered, stored, locked, changed
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
-    failure_reasons, signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers, policies,
+    failure_reasons, signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers, policies,
     fixed_headers, moment) w;
   -- Whatever else is stored of them: they have begun.
-  if true = any (under_rates) then
-    insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+  if true = any (rate_limiteds) then
+    insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
     select o.workspace_id, o.endpoint_id, timestamptz 'epoch' + o.began * interval '1 millisecond', o.attempt_id
-    from unnest(workspaces, endpoints, began, attempt_ids, under_rates) as o(workspace_id, endpoint_id, began, attempt_id, under_rate)
-    where o.under_rate
+    from unnest(workspaces, endpoints, began, attempt_ids, rate_limiteds) as o(workspace_id, endpoint_id, began, attempt_id, rate_limited)
+    where o.rate_limited
     on conflict do nothing;
   end if;
   disabled := '{}';
@@ -64,7 +64,7 @@ end $$;
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
-  request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[],
+  request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[],
   policies bigint[], fixed_headers text, moment timestamptz,
   out recorded integer, out dead_lettered integer, out stored integer[], out locked text[], out changed text[]
 ) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -96,15 +96,15 @@ begin
     -- row with 10,000 waiting) if it was planned while statistics said that the table is empty, as they mostly do for the
     -- queue. The id is compared too, so that this is right for partitioned tables, with `is not distinct from`, for which no
     -- index can be used.
-    select d.tid, q.tid as queue_tid, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
+    select d.tid, q.tid as queue_tid, o.ordinal, moment + o.wait_ms * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
       o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.index as position
     from endpoints_first e,
       unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
-        signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
+        signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers) with ordinality
         as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
-          signature, request_headers, response_body, retry_after, exhausted, url, response_headers, index)
+          signature, request_headers, response_body, wait_ms, exhausted, url, response_headers, index)
     cross join lateral (
       select d.ctid as tid, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
       from posthorn.deliveries d
@@ -264,7 +264,7 @@ end $$;
 
 -- Endpoints with locked rows for which `record` would have to wait, found in one query. It waits for nothing, and its own locks
 -- end with the call.
-create function posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
+create function posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$

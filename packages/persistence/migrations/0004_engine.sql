@@ -17,7 +17,7 @@ create type posthorn.waiting as (
 );
 
 -- The transactions that have published to these shards and may still commit: "transaction shard,…".
-create function posthorn.publishing(shards smallint[]) returns text
+create function posthorn.open_publishers(shards smallint[]) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return coalesce((
@@ -35,20 +35,20 @@ end $$;
 -- stable). A transaction that is not among them either is visible to this read, or has due times after that time, truncated to
 -- milliseconds. Rows are not sorted, but gathered in the order in which they are found.
 create function posthorn.due(
-  shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, scan_limit integer
+  shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   moment constant timestamptz := clock_timestamp();
-  open constant text := posthorn.publishing(shards);
+  open constant text := posthorn.open_publishers(shards);
 begin
   return query
     select null, null, null::smallint, null::smallint, null::smallint, null::boolean, open, posthorn.micros(moment)::text
     union all
     -- Without `skip`, the limit `per_shard` ends the scan first.
     (select null, null, w.shard, null, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
-      from unnest(shards, past_due, past_ids) as w(shard, due, id)
+      from unnest(shards, cursor_dues, cursor_ids) as w(shard, due, id)
       cross join lateral (
         select q.due_at, q.delivery_id from posthorn.queue q
         where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
@@ -58,7 +58,7 @@ begin
     union all
     (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, string_agg(q.delivery_id, ','),
         string_agg(posthorn.micros(q.due_at)::text, ',')
-      from unnest(shards, past_due, past_ids) as w(shard, due, id)
+      from unnest(shards, cursor_dues, cursor_ids) as w(shard, due, id)
       cross join lateral (
         select * from (
           select * from posthorn.queue q
@@ -85,7 +85,7 @@ begin
 end $$;
 
 -- The same for single endpoints, each from a given row on: refills lanes that did not fit into memory.
-create function posthorn.due_of(
+create function posthorn.due_of_endpoints(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -107,7 +107,7 @@ end $$;
 -- The first row of each endpoint after the given one, by key, at most `most`: one index step for each endpoint, however many
 -- rows it has. So every waiting row can be found without reading past the rows of disabled endpoints. Rows that are not due yet
 -- are returned too, because they tell where the next call continues.
-create function posthorn.heads(after_workspace text, after_endpoint text, most integer)
+create function posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_id text, due bigint, is_due boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -115,13 +115,13 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 #variable_conflict use_column
 begin
   return query
-    with recursive heads as (
+    with recursive firsts as (
       (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, q.delivery_id, q.due_at
        from posthorn.queue q
        where (q.workspace_id, q.endpoint_id) > (after_workspace, after_endpoint)
        order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1)
       union all
-      select n.* from heads h cross join lateral (
+      select n.* from firsts h cross join lateral (
         select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, q.delivery_id, q.due_at
         from posthorn.queue q
         where (q.workspace_id, q.endpoint_id) > (h.workspace_id, h.endpoint_id)
@@ -130,7 +130,7 @@ begin
     )
     select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.claims, h.at_once, h.delivery_id,
       posthorn.micros(h.due_at), h.due_at <= now()
-    from heads h limit most;
+    from firsts h limit most;
 end $$;
 
 create type posthorn.loaded as (
@@ -201,7 +201,7 @@ create function posthorn.was_visible(version xid, moment pg_snapshot) returns bo
 -- Stores claims of deliveries: before they are sent, if a dead worker may have been sending them (`sending`), or afterwards, if
 -- a claim ended without an observation. `counts` has the totals up to which the caller counts, so repeating a call whose answer
 -- was lost counts nothing twice. A delivery that is already at the limit goes to the dead-letter queue instead. It waits for
--- nobody: locked rows are returned as 'held' and not changed. Deliveries that are gone, or were recorded meanwhile, are not
+-- nobody: locked rows are returned as 'blocked' and not changed. Deliveries that are gone, or were recorded meanwhile, are not
 -- returned.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
@@ -219,7 +219,7 @@ begin
       -- Two claims, including one that the dead owner is assumed to have made; but the dead owner cannot have seen rows
       -- committed since.
       case when w.count = 2 and sending
-        and not (select posthorn.was_visible(q.xmin, s.suspect_snapshot) from posthorn.shards s where s.shard = q.shard)
+        and not (select posthorn.was_visible(q.xmin, s.in_doubt_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
     from asked w
     join posthorn.queue q
@@ -249,21 +249,21 @@ begin
   )
   select delivery_id, outcome from done
   union all
-  select q.delivery_id, 'held' from asked w
+  select q.delivery_id, 'blocked' from asked w
   join posthorn.queue q
     on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
   where q.delivery_id not in (select delivery_id from done);
 end $$;
 
 -- The owner of each shard, and whether its last owner gave it back. If `owner` is still set when a worker takes the shard over,
--- the last owner died, froze or lost its connection. It may have been sending rows that were due (`suspect_until`) and
--- committed (`suspect_snapshot`) by then. A worker that takes its own shard back, after the database was unavailable, remembers
+-- the last owner died, froze or lost its connection. It may have been sending rows that were due (`in_doubt_until`) and
+-- committed (`in_doubt_snapshot`) by then. A worker that takes its own shard back, after the database was unavailable, remembers
 -- what it sent.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
-  suspect_until bigint,
-  suspect_snapshot pg_snapshot
+  in_doubt_until bigint,
+  in_doubt_snapshot pg_snapshot
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
@@ -271,25 +271,25 @@ insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_cou
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
-  set suspect_until = case when owner = new_owner then suspect_until when owner is not null then posthorn.micros(clock_timestamp()) end,
-      suspect_snapshot = case when owner = new_owner then suspect_snapshot when owner is not null then pg_current_snapshot() end,
+  set in_doubt_until = case when owner = new_owner then in_doubt_until when owner is not null then posthorn.micros(clock_timestamp()) end,
+      in_doubt_snapshot = case when owner = new_owner then in_doubt_snapshot when owner is not null then pg_current_snapshot() end,
       owner = new_owner
   where shard = wanted
-  returning suspect_until
+  returning in_doubt_until
 $$;
 
 -- Clears the doubt in those of the owner's shards in which every row that was due by then is recorded or gone, and returns
 -- these shards. Rows committed since with such a due time do not count: the dead owner cannot have seen them.
-create function posthorn.clear_suspicion(shards smallint[], present_owner text) returns setof smallint language sql
+create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-  update posthorn.shards s set suspect_until = null, suspect_snapshot = null
+  update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null
   where s.shard = any (shards) and s.owner = present_owner and not exists (
-    select from posthorn.queue q where q.shard = s.shard and q.due_at <= posthorn.from_micros(s.suspect_until)
+    select from posthorn.queue q where q.shard = s.shard and q.due_at <= posthorn.from_micros(s.in_doubt_until)
   )
   returning s.shard
 $$;
 
-create function posthorn.give_back_shard(given smallint, last_owner text) returns void language sql
+create function posthorn.release_shard(given smallint, last_owner text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
@@ -298,21 +298,21 @@ $$;
 -- window of the rate and the two seconds by which a recorded time may be off, the last one first.
 --
 -- If the last owner died, some of what it had begun is not recorded. It may also live on without its locks, and begin attempts for
--- 4.5 s after its shard was taken over: FENCE_MS and CLOCK_ERROR_MS of the worker. At most `mosts` attempts of an endpoint, no more
+-- 4.5 s after its shard was taken over: FENCE_MS and CLOCK_ERROR_MS of the worker. At most `most_unrecorded` attempts of an endpoint, no more
 -- than have a row in the queue that was due by then, and no more than the rate allowed it. They count as begun then, and are stored,
 -- because the next owner must count them too, and knows nothing of this death. Until then such an age is below 0.
-create function posthorn.begun(
-  workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]
+create function posthorn.starts_since(
+  workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
-  insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+  insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
   select w.workspace_id, w.endpoint_id, s.stopped_at, 'unrecorded ' || n
-  from unnest(workspaces, endpoints, requests, windows, mosts) as w(workspace_id, endpoint_id, requests, seconds, most)
+  from unnest(workspaces, endpoints, requests, windows, most_unrecorded) as w(workspace_id, endpoint_id, requests, seconds, most)
   -- Null when the last owner gave it back: then nothing waited for it.
   cross join lateral (
-    select posthorn.from_micros(s.suspect_until) + interval '4.5 seconds' as stopped_at from posthorn.shards s
+    select posthorn.from_micros(s.in_doubt_until) + interval '4.5 seconds' as stopped_at from posthorn.shards s
     where s.shard = posthorn.shard_of(w.endpoint_id)
   ) s
   cross join lateral (
@@ -323,7 +323,7 @@ begin
   ) waiting
   cross join lateral (
     select count(*) as rows from (
-      select from posthorn.begins b
+      select from posthorn.attempt_starts b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
         and b.at > s.stopped_at - w.seconds * interval '1 second' and b.at <= s.stopped_at limit w.requests
     ) b
@@ -332,7 +332,7 @@ begin
   on conflict do nothing;
   return query
     select w.index::integer, array(
-      select (extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.begins b
+      select (extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.attempt_starts b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
         and b.at > clock_timestamp() - (w.seconds + 2) * interval '1 second'
       order by b.at desc, b.id desc limit w.requests
@@ -346,7 +346,7 @@ create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb langu
 
 -- When the next attempt of an endpoint may begin by its rate, as far as attempts are recorded. Null without a rate, and when one
 -- could have begun for `tolerance` and did not: then it is not the rate that it waits for.
-create function posthorn.next_permit(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
+create function posthorn.next_start(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
@@ -359,7 +359,7 @@ begin
       where e.workspace_id = workspace and e.id = endpoint
     ) rate
     cross join lateral (
-      select b.at from posthorn.begins b
+      select b.at from posthorn.attempt_starts b
       where b.workspace_id = workspace and b.endpoint_id = endpoint and b.at > clock_timestamp() - rate.width - tolerance
       order by b.at desc, b.id desc offset rate.requests - 1 limit 1
     ) b
@@ -367,10 +367,10 @@ begin
 end $$;
 
 -- Forgets attempts that no rate counts any more.
-create function posthorn.forget_begins() returns integer language sql
+create function posthorn.forget_starts() returns integer language sql
 set search_path = pg_catalog, pg_temp as $$
   with gone as (
-    delete from posthorn.begins where at < clock_timestamp() - interval '61 minutes' returning 1
+    delete from posthorn.attempt_starts where at < clock_timestamp() - interval '61 minutes' returning 1
   )
   select count(*)::integer from gone
 $$;
@@ -385,17 +385,17 @@ end $$;
 
 -- When an endpoint is enabled, or its URL, request or policy changes, its lane probes at once, and continues from this streak. So
 -- whoever has repaired a receiver sees within a moment whether it works.
-create function posthorn.tell_mended() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+create function posthorn.tell_endpoint_changed() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',
-    'mended ' || new.id || ' ' || new.consecutive_failures || ' ' || posthorn.shard_of(new.id));
+    'endpoint ' || new.id || ' ' || new.consecutive_failures || ' ' || posthorn.shard_of(new.id));
   return null;
 end $$;
 
-create trigger endpoints_mended after update of url, policy, request, enabled on posthorn.endpoints
+create trigger endpoints_changed after update of url, policy, request, enabled on posthorn.endpoints
   for each row when (new.url <> old.url or new.policy is distinct from old.policy or new.request is distinct from old.request
     or new.enabled and not old.enabled)
-  execute function posthorn.tell_mended();
+  execute function posthorn.tell_endpoint_changed();
 
 -- Lanes that wait for their rate load nothing, so they would not learn of another one.
 create function posthorn.tell_policy() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -47,7 +47,7 @@ export interface Observed {
   readonly status?: "delivered" | "failed" | "failed_permanent"
   readonly httpStatus?: number | null
   readonly durationMs?: number
-  readonly retryAfterMs?: number | null
+  readonly waitMs?: number | null
   readonly exhausted?: boolean
   readonly responseBody?: string
   /** A JSON object. */
@@ -69,8 +69,7 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
     const ordinal = delivery!.attempts + 1
     const failureReason =
       status === "delivered" ? null : httpStatus === null ? "connection_failed" : "http_status"
-    const retryAfter =
-      status === "failed" && observed.exhausted !== true ? (observed.retryAfterMs ?? 30_000) : null
+    const retryAfter = status === "failed" && observed.exhausted !== true ? (observed.waitMs ?? 30_000) : null
     yield* sql`select posthorn.record(array[${ws.workspaceId}], array[${deliveryId}], array[${delivery!.endpointId}],
       array[${delivery!.generation}::integer], array[${ordinal}::smallint],
       array[${`wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`}], array[${status}],

@@ -1,5 +1,5 @@
 /**
- * The delivery engine: polls due deliveries into lanes, loads them in turn, signs, sends, judges and records them.
+ * The delivery engine: polls due deliveries into dispatcher, loads them in turn, signs, sends, judges and records them.
  *
  *   Poller ──► waiting ──► Loader ──► loaded ──► Slots ──► settled ──► Recorder ──► recorded
  *     ▲        └───────────── all of them in the hub, lanes/Lanes.ts ────┘             │
@@ -19,24 +19,24 @@ import { Queue } from "@posthorn/persistence/engine/Queue"
 import { Records } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Deferred, Effect, Fiber, FiberSet } from "effect"
-import { makePrepare } from "./Attempt.ts"
+import { attemptSpans } from "./attempt/AttemptSpans.ts"
+import { makeResolve } from "./attempt/Policies.ts"
+import { makePrepare } from "./attempt/PrepareRequest.ts"
+import { Receiver } from "./attempt/Sender.ts"
+import { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import * as Meters from "./EngineMeters.ts"
-import { attemptSpans } from "./internal/AttemptSpans.ts"
-import { Lanes } from "./lanes/Lanes.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
 import * as Housekeeping from "./loops/Housekeeping.ts"
-import { type Hearer, Listener } from "./loops/Listener.ts"
 import { makeLoader } from "./loops/Loader.ts"
 import { makeLostClaims } from "./loops/LostClaims.ts"
-import { Poller } from "./loops/Poller.ts"
-import { PollInbox, SOMETIME } from "./loops/PollInbox.ts"
 import { Recorder } from "./loops/Recorder.ts"
 import { makeReplays, type Replays } from "./loops/Replays.ts"
 import { makeSlots } from "./loops/Slots.ts"
 import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
-import { makeResolve } from "./Policies.ts"
-import { Receiver } from "./Receiver.ts"
+import { type Hearer, Listener } from "./polling/Listener.ts"
+import { Poller } from "./polling/Poller.ts"
+import { PollInbox, SOMETIME } from "./polling/PollInbox.ts"
 import * as Schedules from "./Schedules.ts"
 import { Tuning } from "./Tuning.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
@@ -44,38 +44,38 @@ import { WorkerConfig } from "./WorkerConfig.ts"
 /** Time to record the last posts, after their deadlines. */
 const STOP_GRACE_MS = 2_000
 
-const owner = (lanes: Lanes, replays: Replays): Owner => ({
+const owner = (dispatcher: Dispatcher, replays: Replays): Owner => ({
   taken: (shard, inDoubtUntil) => {
-    lanes.take(shard, inDoubtUntil)
+    dispatcher.take(shard, inDoubtUntil)
     replays.lookAgain()
   },
-  cleared: (shard) => lanes.cleared(shard),
-  lost: (shard) => lanes.lose(shard),
+  cleared: (shard) => dispatcher.cleared(shard),
+  lost: (shard) => dispatcher.lose(shard),
   drained: (shard) =>
     Effect.zipRight(
-      Effect.sync(() => lanes.lose(shard)),
-      untilNone(() => lanes.heldOf(shard))
+      Effect.sync(() => dispatcher.lose(shard)),
+      untilNone(() => dispatcher.heldOf(shard))
     ),
-  idle: (shard) => lanes.isIdle(shard)
+  idle: (shard) => dispatcher.isIdle(shard)
 })
 
-const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hearer => ({
+const hearer = ({ inbox, dispatcher }: Parts, poller: Poller, replays: Replays): Hearer => ({
   listening: (locks) => {
     poller.listening(locks)
-    lanes.policiesChanged(null)
+    dispatcher.policiesChanged(null)
   },
-  deaf: () => poller.deaf(),
+  stoppedListening: () => poller.stoppedListening(),
   heard: (since, shards) => {
     if (since === null) {
       inbox.pollFrom(SOMETIME)
       replays.lookAgain()
-    } else if (shards.some((shard) => lanes.owns(shard))) inbox.pollFrom(since)
+    } else if (shards.some((shard) => dispatcher.owns(shard))) inbox.pollFrom(since)
   },
   published: (row) => {
-    if (lanes.owns(row.shard)) inbox.published(row)
+    if (dispatcher.owns(row.shard)) inbox.published(row)
   },
-  mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard),
-  policyChanged: (workspaceId) => lanes.policiesChanged(workspaceId)
+  endpointChanged: (endpointId, failures, shard) => dispatcher.endpointChanged(endpointId, failures, shard),
+  policyChanged: (workspaceId) => dispatcher.policiesChanged(workspaceId)
 })
 
 const untilNone = (held: () => number): Effect.Effect<void> =>
@@ -97,12 +97,20 @@ const make = Effect.gen(function* () {
   const clock = yield* Effect.clock
   const wakeAt = (moment: number, run: (now: number) => void) =>
     later(Math.max(0, Math.ceil(moment - elapsed(clock))), () => run(elapsed(clock)))
-  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, wakeAt, pollFrom })
-  yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
+  const dispatcher = new Dispatcher({
+    ...tuning,
+    endpointConcurrency,
+    slots,
+    retryDelayMs,
+    later,
+    wakeAt,
+    pollFrom
+  })
+  yield* Meters.sizes(() => ({ slots, ...dispatcher.sizes }))
   const resolve = makeResolve(config)
   const receiver = yield* Receiver
   const parts: Parts = {
-    ...{ lanes, inbox, slots, tuning },
+    ...{ dispatcher, inbox, slots, tuning },
     queue: yield* Queue,
     records: yield* Records,
     receiver,
@@ -111,7 +119,7 @@ const make = Effect.gen(function* () {
     tokens: new Tokens({
       request: receiver.requestToken,
       now: () => elapsed(clock),
-      settled: (endpointId) => lanes.proceed(endpointId)
+      settled: (endpointId) => dispatcher.proceed(endpointId)
     }),
     prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, receiver.fixedHeaders),
     trace: yield* attemptSpans,
@@ -128,32 +136,32 @@ const make = Effect.gen(function* () {
 export const start = Effect.gen(function* () {
   const { bodyTimeoutMs, requestTimeoutMs } = yield* WorkerConfig
   const parts = yield* make
-  const { lanes } = parts
+  const { dispatcher } = parts
   const poller = new Poller(parts)
   const listener = yield* Listener
   const housekeeping = yield* Housekeeping.make
   const replays = yield* makeReplays
   const slots = makeSlots(parts)
-  const shards = () => lanes.terms.map(({ shard }) => shard)
+  const shards = () => dispatcher.terms.map(({ shard }) => shard)
   const broken = yield* Deferred.make<never>()
   const watched = (loop: Effect.Effect<unknown>) =>
     Effect.onError(loop, (cause) =>
       Cause.isInterruptedOnly(cause) ? Effect.void : Deferred.failCause(broken, cause)
     )
   const fork = (loop: Effect.Effect<unknown>) => Effect.forkScoped(watched(loop))
-  yield* fork(parts.ownership.keep(owner(lanes, replays)))
+  yield* fork(parts.ownership.keep(owner(dispatcher, replays)))
   yield* fork(new Recorder(parts).run)
   yield* fork(makeLostClaims(parts))
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
-  yield* fork(housekeeping.run(() => lanes.owns(0)))
+  yield* fork(housekeeping.run(() => dispatcher.owns(0)))
   // Finalizers run in reverse: what is forked below stops first, and what is forked above still serves the last posts.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.
   yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
   yield* Effect.addFinalizer(() =>
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
-    untilNone(() => lanes.inFlight + lanes.sizes.unrecorded).pipe(
+    untilNone(() => dispatcher.inFlight + dispatcher.sizes.unrecorded).pipe(
       Effect.interruptible,
       Effect.timeoutOption(requestTimeoutMs + bodyTimeoutMs + STOP_GRACE_MS)
     )
@@ -162,7 +170,7 @@ export const start = Effect.gen(function* () {
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
   // Once nothing more is loaded, deliveries that are ready go back and are not sent.
-  yield* Effect.addFinalizer(() => Effect.sync(() => lanes.giveBackReady(() => true)))
+  yield* Effect.addFinalizer(() => Effect.sync(() => dispatcher.giveBackReady(() => true)))
   yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)
 })

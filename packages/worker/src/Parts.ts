@@ -5,17 +5,17 @@ import type { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import type { Records } from "@posthorn/persistence/engine/Records"
 import type { Clock } from "effect"
-import type { Prepare } from "./Attempt.ts"
-import type { Lanes } from "./lanes/Lanes.ts"
-import type { Settled } from "./lanes/Stages.ts"
-import type { PollInbox } from "./loops/PollInbox.ts"
+import type { Resolve } from "./attempt/Policies.ts"
+import type { Prepare } from "./attempt/PrepareRequest.ts"
+import type { Receiver } from "./attempt/Sender.ts"
+import type { Dispatcher } from "./dispatcher/Dispatcher.ts"
+import type { Settled } from "./dispatcher/Stages.ts"
 import type { Ownership } from "./ownership/Ownership.ts"
-import type { Resolve } from "./Policies.ts"
-import type { Receiver } from "./Receiver.ts"
+import type { PollInbox } from "./polling/PollInbox.ts"
 import type { TuningValues } from "./Tuning.ts"
 
 export interface Parts {
-  readonly lanes: Lanes
+  readonly dispatcher: Dispatcher
   readonly inbox: PollInbox
   readonly queue: Queue["Type"]
   readonly records: Records["Type"]
@@ -33,4 +33,4 @@ export interface Parts {
 }
 
 /** The Poller's. */
-export type PollerParts = Pick<Parts, "queue" | "lanes" | "inbox" | "tuning" | "clock">
+export type PollerParts = Pick<Parts, "queue" | "dispatcher" | "inbox" | "tuning" | "clock">

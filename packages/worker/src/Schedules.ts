@@ -1,9 +1,9 @@
 /**
  * The engine's schedules: poll intervals and retry delays, by name. A loop that waits for something to happen sleeps on a
- * `Wake` of the hub instead.
+ * `Signal` of the hub instead.
  */
 import { Schedule } from "effect"
-import type { State } from "./loops/Rhythm.ts"
+import type { State } from "./polling/Rhythm.ts"
 import type { TuningValues } from "./Tuning.ts"
 
 /** Polls while the Poller is awake. Its state determines each pause (loops/Rhythm.ts). */
@@ -25,9 +25,9 @@ export const recordAgain = Schedule.exponential(100, 2).pipe(
   Schedule.jittered
 )
 
-export const BEAT_MS = 1_000
+export const HEARTBEAT_MS = 1_000
 /** The heartbeat: shows that this worker is alive, and asks which others are. */
-export const beat = Schedule.fixed(BEAT_MS)
+export const beat = Schedule.fixed(HEARTBEAT_MS)
 /** Opens the connection that holds the shards again. */
 export const shardsAgain = Schedule.spaced(500)
 /** Opens the connection that listens again. */

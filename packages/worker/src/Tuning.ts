@@ -11,11 +11,11 @@ export const tuned = {
   /** A load whose answer takes longer is dropped. Together with `freshMs`: a delivery is sent within a second of its reading. */
   lateMs: 750,
   /** The look-ahead covers the slots that become free within this time. */
-  aheadMs: 10,
+  prefetchMs: 10,
   /** Pauses before the Loader tries again: while the lease is uncertain, after a failed load, and after a row was locked. */
   uncertainPauseMs: 200,
   loadPauseMs: 500,
-  heldPauseMs: 500,
+  blockedPauseMs: 500,
   /** Pause before counting a claim that ended in a defect, and between tries. */
   defectPauseMs: 1_000,
 
@@ -31,10 +31,10 @@ export const tuned = {
   /** A worker falls asleep after this long without finding anything. */
   restMs: 100,
   /** Do not go back into a batch of more rows than this for a transaction that is still open. */
-  crowdFrom: 64,
+  largeBatchFrom: 64,
   /** Pauses between polls: while asleep, the longest while notifications are not heard, and after a failed poll. */
   pollMs: 5_000,
-  deafPollMs: 500,
+  notListeningPollMs: 500,
   readPauseMs: 500,
   /** Pause between sweeps. Sweeps take at most 1/`sweepShare` of the time. */
   sweepMs: 30_000,
@@ -44,7 +44,7 @@ export const tuned = {
   /** How far back a poll looks while no notification can be heard. */
   lookBackMs: 5_000,
   /** Polls check parked endpoints at most this often. */
-  parkedCheckMs: 1_000,
+  suspendedCheckMs: 1_000,
   /** Most rows of one read. Larger answers would cost more memory than the saved reads are worth. */
   readMost: 4_000,
   shardMost: 1_000,
@@ -52,15 +52,15 @@ export const tuned = {
   /** Rows of a shard that one read scans when it leaves endpoints out. 64,000 in all take 0.1 s. */
   scanLimit: 2_000,
   /** After this many rows of an endpoint were read and found no room, reads leave it out. */
-  noisyFrom: 200,
+  oversizedFrom: 200,
   refillMost: 64,
 
-  groupMost: 500,
+  batchMost: 500,
   /**
    * While more outcomes are expected, a smaller group waits `lingerMs` for them: each call costs PostgreSQL 0.6 ms and Node 0.2
    * ms, whatever is in it. At 20 events a second three share a call. Only requests to failing endpoints wait for it.
    */
-  groupWanted: 200,
+  batchWanted: 200,
   lingerMs: 100,
   /** Most attempts that may be unrecorded before sending pauses. */
   mostUnrecorded: 1_000,

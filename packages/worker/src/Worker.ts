@@ -11,10 +11,10 @@ import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { Context, type Effect, Layer } from "effect"
+import * as Receiver from "./attempt/Sender.ts"
 import * as Engine from "./Engine.ts"
-import * as Listener from "./loops/Listener.ts"
 import * as Shards from "./ownership/Shards.ts"
-import * as Receiver from "./Receiver.ts"
+import * as Listener from "./polling/Listener.ts"
 
 /** Ends only when a defect has broken the worker. It may no longer deliver, and must be restarted. */
 export class Broken extends Context.Tag("@posthorn/worker/Broken")<Broken, Effect.Effect<never>>() {}

@@ -7,7 +7,7 @@ import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../src/loops/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
-import { pollerOf } from "./loops/Polling.ts"
+import { pollerOf } from "./polling/Polling.ts"
 
 const YEAR_MS = 365 * 86_400_000
 
@@ -22,7 +22,7 @@ const row: DueRow = {
   atOnce: false
 }
 
-const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
+const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), release: Effect.void }
 
 /** Remembers each sweep, and how often parked endpoints were checked. */
 const watched = () => {
@@ -30,15 +30,15 @@ const watched = () => {
   const asked: Array<string> = []
   const queue: Queue["Type"] = {
     due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
-    heads: (after) =>
+    firstOfEndpoints: (after) =>
       Effect.sync(() => {
         sweeps.push(after)
         return { rows: [row], next: null }
       }),
     nextDue: () => Effect.succeed(null),
-    dueOf: () => Effect.succeed([]),
+    dueOfEndpoints: () => Effect.succeed([]),
     load: () => Effect.succeed([]),
-    begun: () => Effect.succeed([]),
+    startsSince: () => Effect.succeed([]),
     countClaims: () => Effect.succeed(new Map()),
     disabledAmong: (lanes) =>
       Effect.sync(() => {
@@ -68,14 +68,14 @@ const settable = Effect.map(Effect.clock, (real) => {
 const reading = Effect.gen(function* () {
   const { asked, queue, sweeps } = watched()
   const { clock, setBack } = yield* settable
-  const { lanes, poller } = yield* Effect.withClock(pollerOf(queue), clock)
+  const { dispatcher, poller } = yield* Effect.withClock(pollerOf(queue), clock)
   poller.listening(locks)
-  lanes.take(0, null)
+  dispatcher.take(0, null)
   yield* Effect.forkScoped(Effect.withClock(poller.run, clock))
   yield* TestClock.adjust(100)
-  const [picked] = lanes.pick(1)
-  lanes.loaded(picked!, { endpoint: { enabled: false } } as Content, 0)
-  return { asked, lanes, poller, setBack, sweeps }
+  const [picked] = dispatcher.pick(1)
+  dispatcher.loaded(picked!, { endpoint: { enabled: false } } as Content, 0)
+  return { asked, dispatcher, poller, setBack, sweeps }
 })
 
 /** A job whose first step fails; gives the number of requested steps. */
@@ -151,16 +151,16 @@ describe("a listener that is connected again", () => {
     "§3.4 has the poller check parked endpoints at once: it may have missed that one was enabled",
     () =>
       Effect.gen(function* () {
-        const { asked, lanes, poller } = yield* reading
+        const { asked, dispatcher, poller } = yield* reading
         yield* TestClock.adjust(2 * tuned.pollMs)
         asked.length = 0
-        poller.deaf()
+        poller.stoppedListening()
 
         poller.listening(locks)
         yield* TestClock.adjust(1)
 
         assert.deepEqual(asked, [row.endpointId])
-        assert.lengthOf(lanes.parkedLanes, 1)
+        assert.lengthOf(dispatcher.suspendedLanes, 1)
       })
   )
 })

@@ -8,7 +8,7 @@ import { LOOKUPS, Names, type Resolve } from "@posthorn/egress/Names"
 import { type Sources, systemNames } from "@posthorn/egress/SystemNames"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Clock, Effect, Either } from "effect"
-import { NameSource } from "../src/Receiver.ts"
+import { NameSource } from "../src/attempt/Sender.ts"
 import { nameServer } from "./NameServer.ts"
 import { attempts, endpoint, publish, Setting, statuses, until, worker, workspace } from "./Setting.ts"
 

@@ -26,7 +26,7 @@ export type { Content } from "./internal/Loads.ts"
 export type { VersionedPolicy } from "./internal/Policies.ts"
 export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
-export interface Heads {
+export interface EndpointFirsts {
   readonly rows: ReadonlyArray<DueRow>
   /** Where to continue; null after the last endpoint. */
   readonly next: LaneRef | null
@@ -39,7 +39,7 @@ export interface Claim {
 }
 
 /** `counted`: written down. `given_up`: at the limit, and now a dead letter. `held`: another transaction holds the row. */
-const ClaimOutcome = Schema.Literal("counted", "given_up", "held")
+const ClaimOutcome = Schema.Literal("counted", "given_up", "blocked")
 export type ClaimOutcome = typeof ClaimOutcome.Type
 
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
@@ -47,13 +47,13 @@ const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
 /** An endpoint with a rate. */
-export interface Rated extends LaneRef, RateLimit {
+export interface RateLimited extends LaneRef, RateLimit {
   /** Most attempts that its last owner may have begun and not recorded. */
   readonly mostUnrecorded: number
 }
 
 /** Attempts of an endpoint within its rate's window. */
-export interface Begun {
+export interface Starts {
   /** How long ago each began, the last one first. */
   readonly agesMs: ReadonlyArray<number>
 }
@@ -80,18 +80,25 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       scanLimit: number
     ) => Effect.Effect<Due, SqlError>
     /** The first due row of each endpoint in all shards, starting after `after` (null: from the beginning). */
-    readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
+    readonly firstOfEndpoints: (
+      after: LaneRef | null,
+      most: number
+    ) => Effect.Effect<EndpointFirsts, SqlError>
     /** When the next row of these shards becomes due, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
     /** Due rows of single endpoints, each endpoint's by due time. */
-    readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
+    readonly dueOfEndpoints: (
+      refills: ReadonlyArray<Refill>
+    ) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
     /** In the order of `rows`; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
     /**
      * What was begun of these endpoints within the windows of their rates, by all that is recorded. What an owner that died may have
      * begun beside that is counted as begun when its shard was taken over.
      */
-    readonly begun: (rated: ReadonlyArray<Rated>) => Effect.Effect<ReadonlyArray<Begun>, SqlError>
+    readonly startsSince: (
+      limited: ReadonlyArray<RateLimited>
+    ) => Effect.Effect<ReadonlyArray<Starts>, SqlError>
     /** Writes claims down; gives the outcome by delivery. Deliveries that are gone are left out. */
     readonly countClaims: (
       claims: ReadonlyArray<Claim>,
@@ -103,7 +110,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   }
 >() {}
 
-const HEAD = [
+const FIRST = [
   ["workspace_id", Id("workspace")],
   ["endpoint_id", Id("endpoint")],
   ["shard", Count],
@@ -115,30 +122,33 @@ const HEAD = [
   ["is_due", Schema.Boolean]
 ] as const
 
-const DUE_OF = statement("posthorn.due_of($1, $2, $3, $4, $5)", RUN)
-const HEADS = statement("posthorn.heads($1, $2, $3)", HEAD)
-const BEGUN = statement("posthorn.begun($1, $2, $3, $4, $5)", [
+const DUE_OF_ENDPOINTS = statement("posthorn.due_of_endpoints($1, $2, $3, $4, $5)", RUN)
+const FIRST_OF_ENDPOINTS = statement("posthorn.first_of_endpoints($1, $2, $3)", FIRST)
+const STARTS_SINCE = statement("posthorn.starts_since($1, $2, $3, $4, $5)", [
   ["index", Count],
   ["ages", Schema.Array(Schema.Number)]
 ])
 const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(Count)]])
 
-const heads = (run: Run, after: LaneRef | null, most: number) =>
-  Effect.map(run(HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]), (all): Heads => {
-    const last = all.length < most ? undefined : all.at(-1)
-    return {
-      rows: all
-        .filter((head) => head[8])
-        .map(([workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due]) => {
-          return { workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due }
-        }),
-      next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
-    }
-  })
-
-const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
+const firstOfEndpoints = (run: Run, after: LaneRef | null, most: number) =>
   Effect.map(
-    run(DUE_OF, [
+    run(FIRST_OF_ENDPOINTS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
+    (all): EndpointFirsts => {
+      const last = all.length < most ? undefined : all.at(-1)
+      return {
+        rows: all
+          .filter((head) => head[8])
+          .map(([workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due]) => {
+            return { workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due }
+          }),
+        next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
+      }
+    }
+  )
+
+const dueOfEndpoints = (run: Run, refills: ReadonlyArray<Refill>) =>
+  Effect.map(
+    run(DUE_OF_ENDPOINTS, [
       plain(refills, (refill) => refill.workspaceId),
       plain(refills, (refill) => refill.endpointId),
       plain(refills, (refill) => refill.due),
@@ -148,17 +158,17 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
     dueRows
   )
 
-const begun = (run: Run, rated: ReadonlyArray<Rated>) =>
+const startsSince = (run: Run, limited: ReadonlyArray<RateLimited>) =>
   Effect.map(
-    run(BEGUN, [
-      plain(rated, (one) => one.workspaceId),
-      plain(rated, (one) => one.endpointId),
-      plain(rated, (one) => one.requests),
-      plain(rated, (one) => one.perSeconds),
-      plain(rated, (one) => one.mostUnrecorded)
+    run(STARTS_SINCE, [
+      plain(limited, (one) => one.workspaceId),
+      plain(limited, (one) => one.endpointId),
+      plain(limited, (one) => one.requests),
+      plain(limited, (one) => one.perSeconds),
+      plain(limited, (one) => one.mostUnrecorded)
     ]),
     (found) => {
-      const all: Array<Begun> = rated.map(() => ({ agesMs: [] }))
+      const all: Array<Starts> = limited.map(() => ({ agesMs: [] }))
       for (const [index, agesMs] of found) all[index - 1] = { agesMs }
       return all
     }
@@ -175,10 +185,10 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const known = new KnownEndpoints()
     return {
       due: (marks, skip, perShard, scanLimit) => due(run, marks, skip, perShard, scanLimit),
-      heads: (after, most) => heads(run, after, most),
+      firstOfEndpoints: (after, most) => firstOfEndpoints(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
-      dueOf: (refills) => dueOf(run, refills),
-      begun: (rated) => begun(run, rated),
+      dueOfEndpoints: (refills) => dueOfEndpoints(run, refills),
+      startsSince: (limited) => startsSince(run, limited),
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
       countClaims: (claims, limit, sending) =>
         Effect.map(

@@ -45,8 +45,8 @@ export interface Observed {
   /** A JSON object, or null. */
   readonly responseHeaders: string | null
   /** Whether its endpoint had a rate when it began. */
-  readonly underRate: boolean
-  readonly retryAfterMs: number | null
+  readonly rateLimited: boolean
+  readonly waitMs: number | null
   readonly exhausted: boolean
   /** Null when it was delivered. */
   readonly disables: Disables | null
@@ -76,7 +76,7 @@ export interface Recorded {
    * All others are on record, by this call or by an earlier one whose answer was lost.
    */
   readonly tooLate: ReadonlyArray<number>
-  /** The moment from which `retryAfterMs` counts, in microseconds since 1970. */
+  /** The moment from which `waitMs` counts, in microseconds since 1970. */
   readonly moment: number
 }
 
@@ -107,7 +107,7 @@ export class Records extends Context.Tag("@posthorn/persistence/engine/Records")
       endpoints: ReadonlyArray<LaneRef>
     ) => Effect.Effect<ReadonlyArray<VersionedPolicy | null>, SqlError>
     /** Endpoints for which `record` would have to wait because a row is locked. This call waits for nothing. */
-    readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
+    readonly blocked: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
     /** The dead-letter consumer: processes up to `batch` dead letters. */
     readonly deadLetter: (batch: number) => Effect.Effect<DeadLettered, SqlError>
   }
@@ -136,11 +136,11 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
   request_headers: (observed) => quoted(observed, (one) => one.requestHeaders),
   response_bodies: (observed) => quoted(observed, (one) => one.responseBody),
-  retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
+  waits: (observed) => plain(observed, (one) => one.waitMs),
   exhausteds: (observed) => plain(observed, (one) => one.exhausted),
   urls: (observed) => quoted(observed, (one) => one.url),
   response_headers: (observed) => quoted(observed, (one) => one.responseHeaders),
-  under_rates: (observed) => plain(observed, (one) => one.underRate),
+  rate_limiteds: (observed) => plain(observed, (one) => one.rateLimited),
   policies: (observed) => plain(observed, (one) => one.policyVersion),
   failure_limits: (observed) =>
     plain(observed, ({ disables }) => (disables?.kind === "failures" ? disables.count : null)),
@@ -162,7 +162,9 @@ const RECORD = statement(
     ["moment_micros", Count]
   ]
 )
-const HELD = statement("posthorn.held($1, $2, $3, $4)", [["held", Id("endpoint")]])
+const BLOCKED = statement("posthorn.blocked_endpoints($1, $2, $3, $4)", [
+  ["blocked_endpoints", Id("endpoint")]
+])
 
 /** The call of `posthorn.record`, for callers with a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string) => {
@@ -210,9 +212,9 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
             return policies
           }
         ),
-      held: (observed) =>
+      blocked: (observed) =>
         Effect.map(
-          run(HELD, [
+          run(BLOCKED, [
             plain(observed, (one) => one.workspaceId),
             plain(observed, (one) => one.deliveryId),
             plain(observed, (one) => one.endpointId),

@@ -3,7 +3,7 @@
  *
  * The locks are advisory locks of this database in class `CLASS`. Objects 0 to 31 are the shards; every worker holds
  * `MEMBER` shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is a foreign
- * session: it does not count as a member, and `standing` names it. A session can take a lock twice, so only free locks are
+ * session: it does not count as a member, and `membership` names it. A session can take a lock twice, so only free locks are
  * tried and only held ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
@@ -27,7 +27,7 @@ const ForeignSession = Schema.Struct({
 })
 export type ForeignSession = typeof ForeignSession.Type
 
-const Standing = Schema.Struct({
+const Membership = Schema.Struct({
   /** By the database's clock, in milliseconds since 1970. */
   now: Schema.Number,
   shardCount: Count,
@@ -37,7 +37,7 @@ const Standing = Schema.Struct({
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
 })
-export type Standing = typeof Standing.Type
+export type Membership = typeof Membership.Type
 
 const Joined = Schema.Struct({ joined: Schema.Boolean })
 
@@ -56,15 +56,15 @@ export interface ShardLocks {
   /** Become a member; false while a foreign session keeps all workers out. Membership ends with the session. */
   readonly join: Effect.Effect<boolean, SqlError>
   /** Stop being a member, so that the others share all shards. */
-  readonly resign: Effect.Effect<void, SqlError>
-  readonly standing: Effect.Effect<Standing, SqlError>
+  readonly leave: Effect.Effect<void, SqlError>
+  readonly membership: Effect.Effect<Membership, SqlError>
   /** Takes the shards that are still free, and gives those. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
   /** Ends the doubt of shards in which no row is left that a dead owner may have held; gives those shards. */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
-  readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
+  readonly release: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
   /** Unlocks the shards without giving them back, so that their rows are in doubt for the next owner. */
-  readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
+  readonly revoke: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
 export const noAnswer = new SqlError({
@@ -72,7 +72,7 @@ export const noAnswer = new SqlError({
   message: "The beat got no answer in time"
 })
 
-const STANDING = `
+const MEMBERSHIP = `
   with held as (
     select l.objid::bigint as object, l.pid, l.granted, a.usename, a.application_name,
       coalesce(has_table_privilege(a.usesysid, 'posthorn.queue', 'update'), true) as worker
@@ -100,14 +100,14 @@ const TAKE = `
   )
   select shard, posthorn.take_shard(shard::smallint, $2) as "inDoubtUntil" from locked`
 
-const CLEAR = "select posthorn.clear_suspicion($1::smallint[], $2) as shard"
+const CLEAR = "select posthorn.clear_doubt($1::smallint[], $2) as shard"
 
-const GIVE_BACK = `
-  select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
+const RELEASE = `
+  select posthorn.release_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
 /** The next owner treats due rows of the shard as in doubt, as after a death. */
-const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
+const REVOKE = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
 /** `owner` is any text that no other worker uses. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
@@ -118,10 +118,10 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
         connection.query(`select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`, [], Joined),
         ([row]) => row!.joined
       ),
-      resign: Effect.asVoid(
+      leave: Effect.asVoid(
         connection.query(`select pg_advisory_unlock_shared(${CLASS}, ${MEMBER}) as resigned`)
       ),
-      standing: Effect.map(connection.query(STANDING, [], Standing), ([row]) => row!),
+      membership: Effect.map(connection.query(MEMBERSHIP, [], Membership), ([row]) => row!),
       take: (shards) =>
         shards.length === 0 ? Effect.succeed([]) : connection.query(TAKE, [shards, owner], Taken),
       clearDoubt: (shards) =>
@@ -130,8 +130,8 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
           : Effect.map(connection.query(CLEAR, [shards, owner], Cleared), (cleared) =>
               cleared.map(({ shard }) => shard)
             ),
-      giveBack: (shards) =>
-        shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner])),
-      letGo: (shards) => Effect.asVoid(connection.query(LET_GO, [shards]))
+      release: (shards) =>
+        shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(RELEASE, [shards, owner])),
+      revoke: (shards) => Effect.asVoid(connection.query(REVOKE, [shards]))
     }
   })

@@ -21,11 +21,11 @@ export interface SleepLocks {
    * open.
    */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
-  readonly giveBack: Effect.Effect<void, SqlError>
+  readonly release: Effect.Effect<void, SqlError>
 }
 
 export const sleepLocks = (connection: DedicatedConnection): SleepLocks => ({
   take: (shards) =>
     Effect.map(connection.query(TAKE, [shards], Taken), (taken) => taken.map(({ shard }) => shard)),
-  giveBack: Effect.asVoid(connection.query(GIVE_BACK))
+  release: Effect.asVoid(connection.query(GIVE_BACK))
 })

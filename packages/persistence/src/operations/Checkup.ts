@@ -158,11 +158,11 @@ export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnection
   )
 
 /** Workers and their shards, and foreign sessions that hold some. */
-export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedConnections> = Effect.gen(
+export const whoWorks: Effect.Effect<ShardLocks.Membership, SqlError, DedicatedConnections> = Effect.gen(
   function* () {
     const connections = yield* DedicatedConnections
     const locks = yield* ShardLocks.make(yield* connections.open("posthorn doctor"), randomUUID())
-    return yield* locks.standing
+    return yield* locks.membership
   }
 ).pipe(Effect.scoped)
 

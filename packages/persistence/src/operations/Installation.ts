@@ -85,7 +85,7 @@ const count = (sql: SqlClient.SqlClient) =>
     ), standing as (
       select e.enabled, e.disabled_reason, e.enabled and e.consecutive_failures >= ${PROBES_AFTER} as probing,
         e.enabled and e.consecutive_failures < ${PROBES_AFTER} and w.due > 0
-          and posthorn.next_permit(e.workspace_id, e.id) is not null as limited,
+          and posthorn.next_start(e.workspace_id, e.id) is not null as limited,
         coalesce(w.rows, 0) as rows, coalesce(w.due, 0) as due, coalesce(w.oldest, 0) as oldest
       from posthorn.endpoints e left join waiting w on w.workspace_id = e.workspace_id and w.endpoint_id = e.id
     )

@@ -109,7 +109,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       ([erased]) => erased!.n
     )
     const forget = Effect.map(
-      rows(sql, Counted)`select posthorn.forget_begins() as n`,
+      rows(sql, Counted)`select posthorn.forget_starts() as n`,
       ([forgotten]) => forgotten!.n
     )
     return { daily, erase, forget, run }

@@ -75,7 +75,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         test: "r.event_id is null",
         // Calling the function for each of 50 rows takes 0.6 ms, so only where a rate has counted an attempt.
         nextAttemptAt: `case when r.next_attempt_at is not null then greatest(r.next_attempt_at, (
-          select posthorn.next_permit(r.workspace_id, r.endpoint_id) from posthorn.begins b
+          select posthorn.next_start(r.workspace_id, r.endpoint_id) from posthorn.attempt_starts b
           where b.workspace_id = r.workspace_id and b.endpoint_id = r.endpoint_id order by b.at desc, b.id desc limit 1)) end`
       })
 

@@ -174,10 +174,10 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         select rate, n as due, n = ${LOST} as more, (coalesce(greatest(last.at + width, clock_timestamp()), clock_timestamp())
           + (n - 1) / requests * width)::timestamptz(3) as "emptyAt"
         from reckoned left join lateral (
-          select b.at from posthorn.begins b where b.workspace_id = ${workspaceId} and b.endpoint_id = ${endpointId}
+          select b.at from posthorn.attempt_starts b where b.workspace_id = ${workspaceId} and b.endpoint_id = ${endpointId}
           order by b.at desc, b.id desc offset requests - 1 - (n - 1) % requests limit 1
         ) last on true
-        where posthorn.next_permit(${workspaceId}, ${endpointId}) is not null`
+        where posthorn.next_start(${workspaceId}, ${endpointId}) is not null`
 
       const seenOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Counted)`

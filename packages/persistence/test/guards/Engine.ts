@@ -130,7 +130,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await stops([1], [one]), [])
   })
 
-  it("due, publishing, wake: among the holders of locks, the open transactions that have published to these shards are named", async (stage) => {
+  it("due, open_publishers, wake: among the holders of locks, the open transactions that have published to these shards are named", async (stage) => {
     const acme = await stage.workspace()
     const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
     const open = (looked: number) =>
@@ -174,7 +174,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await Effect.runPromise(locks.take([shard, other])), [other])
     await publisher.rows("commit")
     assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
-    await Effect.runPromise(locks.giveBack)
+    await Effect.runPromise(locks.release)
     assert.equal(
       await stage.value(
         `select count(*) from pg_locks where classid = $1::oid
@@ -231,7 +231,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await stage.value("select posthorn.next_due(array[1]::smallint[])"), expected)
   })
 
-  it("due_of: a lane is refilled from a given row on, with what is due of its endpoint", async (stage) => {
+  it("due_of_endpoints: a lane is refilled from a given row on, with what is due of its endpoint", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     await setDue(stage, first, -3)
@@ -242,7 +242,13 @@ export const engine = writeScenarios((it) => {
       second.id
     )) as string
     const shown = (due: string, id: string) =>
-      stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [due], [id])
+      stage.rows(
+        "select * from posthorn.due_of_endpoints($1, $2, $3, $4, array[100])",
+        [acme],
+        [one],
+        [due],
+        [id]
+      )
     assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
     assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
   })
@@ -341,7 +347,7 @@ export const engine = writeScenarios((it) => {
   it("claim, was_visible: a dead owner cannot have claimed what was committed after it took the shard: its first claim is counted", async (stage) => {
     const { of, one } = await scene(stage)
     const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
-    await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+    await stage.rows("update posthorn.shards set in_doubt_snapshot = pg_current_snapshot() where shard = 1")
     await stage.rows("update posthorn.queue set attempts = attempts where delivery_id <> $1", before.id)
     await claim(stage, [before, after], 2)
     await claim(stage, [third], 3)
@@ -355,14 +361,14 @@ export const engine = writeScenarios((it) => {
   it("claim, was_visible: a claim that ended in a defect is counted whenever the row was committed", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first] = of(one) as [Delivery]
-    const [unsuspected] = of(two) as [Delivery]
-    await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+    const [undoubted] = of(two) as [Delivery]
+    await stage.rows("update posthorn.shards set in_doubt_snapshot = pg_current_snapshot() where shard = 1")
     await stage.rows("update posthorn.queue set attempts = attempts")
     await claim(stage, [first], 2, false)
-    await claim(stage, [unsuspected], 2)
+    await claim(stage, [undoubted], 2)
     assert.deepEqual(await counted(stage), [
       { id: first.id, n: 2 },
-      { id: unsuspected.id, n: 2 }
+      { id: undoubted.id, n: 2 }
     ])
   })
 
@@ -437,42 +443,42 @@ export const engine = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("claim: a locked row is left alone and reported as held, without waiting; others are counted", async (stage) => {
+  it("claim: a locked row is left alone and reported as blocked, without waiting; others are counted", async (stage) => {
     const { of, one } = await scene(stage)
-    const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
+    const [blocked, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.queue set claims = $1 where delivery_id = $2", LIMIT, doomed.id)
     const other = await stage.other()
     await other.rows("begin")
-    await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
+    await other.rows("select from posthorn.queue where delivery_id = $1 for update", blocked.id)
     await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
     await stage.rows("set statement_timeout = '8s'")
-    assert.deepEqual(await claim(stage, [held, free, doomed], LIMIT + 1), [
-      { id: held.id, outcome: "held" },
+    assert.deepEqual(await claim(stage, [blocked, free, doomed], LIMIT + 1), [
+      { id: blocked.id, outcome: "blocked" },
       { id: free.id, outcome: "counted" },
-      { id: doomed.id, outcome: "held" }
+      { id: doomed.id, outcome: "blocked" }
     ])
     await stage.rows("reset statement_timeout")
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("take_shard, give_back_shard: a shard that was not given back is taken over with the time up to which its rows are suspect, until it is given back", async (stage) => {
+  it("take_shard, release_shard: a shard that was not given back is taken over with the time up to which its rows are inDoubt, until it is given back", async (stage) => {
     const take = (shard: number, owner: string) =>
       stage.value("select posthorn.take_shard($1::smallint, $2)", shard, owner)
     const giveBack = (shard: number, owner: string) =>
-      stage.rows("select posthorn.give_back_shard($1::smallint, $2)", shard, owner)
+      stage.rows("select posthorn.release_shard($1::smallint, $2)", shard, owner)
     assert.equal(await take(3, "one"), null)
     assert.equal(await take(4, "one"), null)
-    const seen = () => stage.value("select suspect_snapshot::text from posthorn.shards where shard = 3")
+    const seen = () => stage.value("select in_doubt_snapshot::text from posthorn.shards where shard = 3")
     assert.equal(await seen(), null)
-    const suspect = await take(3, "two")
+    const inDoubt = await take(3, "two")
     const snapshot = await seen()
-    assert.notEqual(suspect, null)
+    assert.notEqual(inDoubt, null)
     assert.notEqual(snapshot, null)
-    assert.equal(await take(3, "two"), suspect)
+    assert.equal(await take(3, "two"), inDoubt)
     assert.equal(await seen(), snapshot)
     // A worker that was taken for dead gives back a shard that it no longer owns.
     await giveBack(3, "one")
-    assert.equal(await take(3, "two"), suspect)
+    assert.equal(await take(3, "two"), inDoubt)
     await giveBack(3, "two")
     assert.equal(await take(3, "three"), null)
     assert.deepEqual(
@@ -484,7 +490,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("clear_suspicion: suspicion ends in the given shards of an owner when no row waits there that was due when it began", async (stage) => {
+  it("clear_doubt: doubt ends in the given shards of an owner when no row waits there that was due when it began", async (stage) => {
     const { of, one, two } = await scene(stage)
     for (const delivery of of(two)) await setDue(stage, delivery, 5)
     for (const shard of [1, 2, 3, 4]) {
@@ -492,13 +498,13 @@ export const engine = writeScenarios((it) => {
       await stage.rows("select posthorn.take_shard($1::smallint, $2)", shard, shard === 4 ? "other" : "me")
     }
     const clear = async (...shards: ReadonlyArray<number>) =>
-      (await stage.rows("select posthorn.clear_suspicion($1, 'me') as shard", shards))
+      (await stage.rows("select posthorn.clear_doubt($1, 'me') as shard", shards))
         .map(({ shard }) => shard)
         .sort()
     assert.deepEqual(await clear(1, 2, 4), [2])
     assert.deepEqual(
       await stage.rows(
-        "select shard from posthorn.shards where suspect_until is not null and suspect_snapshot is not null order by 1"
+        "select shard from posthorn.shards where in_doubt_until is not null and in_doubt_snapshot is not null order by 1"
       ),
       [{ shard: 1 }, { shard: 3 }, { shard: 4 }]
     )
@@ -525,7 +531,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
   })
 
-  it("trigger endpoints_mended, tell_mended: workers are notified which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
+  it("trigger endpoints_changed, tell_endpoint_changed: workers are notified which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
     const acme = await stage.workspace()
     const endpoint = await stage.endpoint(acme, { failures: 4 })
     const heard: Array<string> = []
@@ -540,7 +546,7 @@ export const engine = writeScenarios((it) => {
       return heard.splice(0)
     }
     const { shard } = await stage.row("select posthorn.shard_of($1) as shard", endpoint)
-    const told = [`mended ${endpoint} 4 ${shard}`]
+    const told = [`endpoint ${endpoint} 4 ${shard}`]
     assert.deepEqual(await after("url = 'https://example.com/other'"), told)
     assert.deepEqual(await after("url = url, policy = policy, description = 'x', enabled = true"), [])
     assert.deepEqual(await after("policy = '{}'"), told)

@@ -6,7 +6,7 @@ const HOUR = 3_600
 
 const begin = (stage: Stage, workspace: string, endpoint: string, ...secondsAgo: ReadonlyArray<number>) =>
   stage.rows(
-    `insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+    `insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
       select $1, $2, now() - ago * interval '1 second', 'wha_' || ago from unnest($3::float8[]) as ago`,
     workspace,
     endpoint,
@@ -19,7 +19,7 @@ const begun = async (
   asked: ReadonlyArray<{ endpoint: string; requests: number; seconds?: number; most?: number }>
 ) => {
   const rows = await stage.rows(
-    "select ages from posthorn.begun($1, $2, $3, $4, $5) order by index",
+    "select ages from posthorn.starts_since($1, $2, $3, $4, $5) order by index",
     asked.map(() => workspace),
     asked.map(({ endpoint }) => endpoint),
     asked.map(({ requests }) => requests),
@@ -35,7 +35,7 @@ const GOES_ON = 4.5
 /** The last owner of the endpoint's shard began nothing more from `ago` seconds ago on. */
 const die = (stage: Stage, endpoint: string, ago = 0) =>
   stage.rows(
-    `update posthorn.shards set owner = 'me', suspect_until = posthorn.micros(now() - $2 * interval '1 second')
+    `update posthorn.shards set owner = 'me', in_doubt_until = posthorn.micros(now() - $2 * interval '1 second')
       where shard = posthorn.shard_of($1)`,
     endpoint,
     ago + GOES_ON
@@ -43,7 +43,7 @@ const die = (stage: Stage, endpoint: string, ago = 0) =>
 
 const permit = async (stage: Stage, workspace: string, endpoint: string) => {
   const { seconds } = await stage.row(
-    "select round(extract(epoch from posthorn.next_permit($1, $2) - now()))::integer as seconds",
+    "select round(extract(epoch from posthorn.next_start($1, $2) - now()))::integer as seconds",
     workspace,
     endpoint
   )
@@ -54,7 +54,7 @@ const setPolicy = (stage: Stage, table: string, id: string, policy: object | nul
   stage.rows(`update posthorn.${table} set policy = $2 where id = $1`, id, policy)
 
 export const rates = writeScenarios((it) => {
-  it("begun: what was begun of each endpoint within its window, the last first, as many as its rate counts", async (stage) => {
+  it("starts_since: what was begun of each endpoint within its window, the last first, as many as its rate counts", async (stage) => {
     const acme = await stage.workspace()
     const [one, two, three] = [
       await stage.endpoint(acme),
@@ -74,7 +74,7 @@ export const rates = writeScenarios((it) => {
     )
   })
 
-  it("begun: what an owner that died may have begun counts as begun at its end, also when asked again, and no more", async (stage) => {
+  it("starts_since: what an owner that died may have begun counts as begun at its end, also when asked again, and no more", async (stage) => {
     const acme = await stage.workspace()
     const one = await stage.endpoint(acme, { types: ["a"] })
     const two = await stage.endpoint(acme, { types: ["b"] })
@@ -95,7 +95,7 @@ export const rates = writeScenarios((it) => {
     // No more than it may have had in flight.
     assert.deepEqual(await ages(two, { requests: 9, most: 4 }), [20, 20, 20, 20])
     // Stored: also for the next owner, when this one has given it back.
-    await stage.rows("update posthorn.shards set suspect_until = null")
+    await stage.rows("update posthorn.shards set in_doubt_until = null")
     assert.deepEqual(await ages(one, { requests: 9 }), [20, 20, 20])
     assert.deepEqual(await ages(two, { requests: 9 }), [20, 20, 20, 20])
     // While it may still go on, they are to come.
@@ -103,7 +103,7 @@ export const rates = writeScenarios((it) => {
     assert.deepEqual(await ages(one, { requests: 9, seconds: 10 }), [-3, -3, -3])
   })
 
-  it("begun: an owner that died had begun what its rate allowed, of what was due by then", async (stage) => {
+  it("starts_since: an owner that died had begun what its rate allowed, of what was due by then", async (stage) => {
     const acme = await stage.workspace()
     const one = await stage.endpoint(acme, { types: ["a"] })
     await stage.deliveries(acme, "acme", 9, "a")
@@ -120,7 +120,7 @@ export const rates = writeScenarios((it) => {
       (await begun(stage, acme, [{ endpoint: one, requests: 5, seconds: 60 }]))[0],
       [2, 3, 20, 20, 20]
     )
-    await stage.rows("delete from posthorn.begins where id like 'unrecorded%'")
+    await stage.rows("delete from posthorn.attempt_starts where id like 'unrecorded%'")
     // Four of nine were due by then.
     assert.deepEqual(
       (await begun(stage, acme, [{ endpoint: one, requests: 9, seconds: 60 }]))[0],
@@ -133,17 +133,17 @@ export const rates = writeScenarios((it) => {
     await stage.endpoint(acme)
     const [first, second] = await stage.deliveries(acme, "acme", 2)
     const [one, other] = [
-      stage.observation(first!, { underRate: true }),
-      stage.observation(second!, { underRate: false })
+      stage.observation(first!, { rateLimited: true }),
+      stage.observation(second!, { rateLimited: false })
     ]
     await stage.record([one, other])
     await stage.record([one])
-    const late = stage.observation(first!, { underRate: true })
+    const late = stage.observation(first!, { rateLimited: true })
     await stage.record([late])
     assert.deepEqual(
       (
         await stage.rows(
-          "select id, extract(epoch from at) * 1000 as ms from posthorn.begins where workspace_id = $1",
+          "select id, extract(epoch from at) * 1000 as ms from posthorn.attempt_starts where workspace_id = $1",
           acme
         )
       )
@@ -153,7 +153,7 @@ export const rates = writeScenarios((it) => {
     )
   })
 
-  it("next_permit, rate_of: when the last attempts that the rate in force allows began, one window later", async (stage) => {
+  it("next_start, rate_of: when the last attempts that the rate in force allows began, one window later", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     const rate = (requests: number, perSeconds: number) => ({ rateLimit: { requests, perSeconds } })
@@ -180,15 +180,15 @@ export const rates = writeScenarios((it) => {
     assert.equal(await permit(stage, beta, one), null)
   })
 
-  it("forget_begins, remove_deliveries: beginnings are forgotten after the longest window, and with their endpoint", async (stage) => {
+  it("forget_starts, remove_deliveries: beginnings are forgotten after the longest window, and with their endpoint", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     await begin(stage, acme, one, 1, 3_602, 3_661)
     await begin(stage, acme, two, 1)
-    assert.deepEqual(await stage.row("select posthorn.forget_begins() as n"), { n: 1 })
+    assert.deepEqual(await stage.row("select posthorn.forget_starts() as n"), { n: 1 })
     await stage.rows("delete from posthorn.endpoints where id = $1", one)
     assert.deepEqual(
-      await stage.rows("select endpoint_id from posthorn.begins where workspace_id = $1", acme),
+      await stage.rows("select endpoint_id from posthorn.attempt_starts where workspace_id = $1", acme),
       [{ endpoint_id: two }]
     )
   })

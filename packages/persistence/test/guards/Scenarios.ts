@@ -1,9 +1,10 @@
 /** All scenarios, and a filter by function, trigger or statement of `src`. */
+
+import { holding } from "./Blocked.ts"
 import { burials } from "./DeadLetters.ts"
 import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
 import { failures } from "./FailedDeliveries.ts"
-import { holding } from "./Held.ts"
 import { losing } from "./Losses.ts"
 import { lists } from "./NewestDeliveries.ts"
 import { ofEvent } from "./OfEvent.ts"

@@ -52,16 +52,16 @@ const scenarios: ReadonlyArray<Scenario> = [
         await Effect.runPromise(locks.join)
         const again = waiting.code("select pg_advisory_lock($1::integer, $2::integer)", CLASS, MEMBER)
         await stage.waits(holder, waiting)
-        const { free: shards, members, position, foreignSessions } = await Effect.runPromise(locks.standing)
+        const { free: shards, members, position, foreignSessions } = await Effect.runPromise(locks.membership)
         assert.deepEqual(free(shards), without(3))
         assert.deepEqual([members, position, foreignSessions], [2, 1, []])
         await stage.rows("select pg_cancel_backend($1)", waiting.pid)
         await again
         await stage.repos.worker("two", async (others) => {
           await Effect.runPromise(others.join)
-          const seen = [await Effect.runPromise(locks.standing), await Effect.runPromise(others.standing)]
+          const seen = [await Effect.runPromise(locks.membership), await Effect.runPromise(others.membership)]
           assert.deepEqual(
-            seen.map((standing) => [standing.members, standing.position]),
+            seen.map((membership) => [membership.members, membership.position]),
             [
               [3, 1],
               [3, 2]
@@ -84,11 +84,11 @@ const scenarios: ReadonlyArray<Scenario> = [
           await Effect.runPromise(locks.take([8]))
           const waited = session.code("select pg_advisory_lock($1::integer, 8)", CLASS)
           await stage.waits(stage, session)
-          const standing = await Effect.runPromise(locks.standing)
-          assert.deepEqual([standing.members, standing.position], [1, 0])
-          assert.deepEqual(free(standing.free), without(7, 8))
+          const membership = await Effect.runPromise(locks.membership)
+          assert.deepEqual([membership.members, membership.position], [1, 0])
+          assert.deepEqual(free(membership.free), without(7, 8))
           assert.deepEqual(
-            standing.foreignSessions.map((session) => [session.pid, session.role, session.shards]),
+            membership.foreignSessions.map((session) => [session.pid, session.role, session.shards]),
             [[session.pid, role, 1]]
           )
           await stage.rows("select pg_cancel_backend($1)", session.pid)

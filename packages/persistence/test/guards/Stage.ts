@@ -48,7 +48,7 @@ export interface About {
   readonly failureReason?: NonNullable<Observed["failureReason"]>
   readonly signature?: string
   readonly requestHeaders?: string
-  readonly underRate?: boolean
+  readonly rateLimited?: boolean
 }
 
 export interface Delivery {
@@ -131,7 +131,7 @@ export class Stage extends Session {
     await this.client.query("reset all")
     await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
       posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
-      update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
+      update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null`)
   }
 
   /** Ends everything that still runs. */
@@ -198,7 +198,7 @@ export class Stage extends Session {
   observation({ endpoint, id, workspace }: Delivery, about: About = {}): Observed {
     const { exhausted = false, generation = 0, ordinal = 1, policyVersion = "0", status = "failed" } = about
     const { disables = { kind: "failures", count: FAILURE_LIMIT }, failureReason = "http_status" } = about
-    const { underRate = false } = about
+    const { rateLimited = false } = about
     return {
       workspaceId: workspace,
       deliveryId: id,
@@ -216,8 +216,8 @@ export class Stage extends Session {
       responseBody: null,
       url: "https://example.com",
       responseHeaders: null,
-      underRate,
-      retryAfterMs: status === "failed" && !exhausted ? RETRY_MS : null,
+      rateLimited,
+      waitMs: status === "failed" && !exhausted ? RETRY_MS : null,
       exhausted,
       disables: status === "delivered" ? null : disables,
       policyVersion

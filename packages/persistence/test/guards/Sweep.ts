@@ -4,14 +4,14 @@ import { type Stage, writeScenarios } from "./Stage.ts"
 
 const heads = (stage: Stage, workspace: string, endpoint: string, most: number) =>
   stage.rows(
-    "select endpoint_id as endpoint, is_due from posthorn.heads($1, $2, $3)",
+    "select endpoint_id as endpoint, is_due from posthorn.first_of_endpoints($1, $2, $3)",
     workspace,
     endpoint,
     most
   )
 
 export const sweeping = writeScenarios((it) => {
-  it("heads: each endpoint past the position is returned once, with its first row, a limited number at a time", async (stage) => {
+  it("first_of_endpoints: each endpoint past the position is returned once, with its first row, a limited number at a time", async (stage) => {
     const acme = await stage.workspace()
     const endpoints = [await stage.endpoint(acme), await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.deliveries(acme, "acme", 2)

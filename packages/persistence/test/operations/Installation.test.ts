@@ -29,7 +29,7 @@ it.scopedLive("§10 what waits for a rate is counted by itself, and is not due",
         ('whe_limited', '{"rateLimit": {"requests": 1, "perSeconds": 60}}', 0), ('whe_free', null, 0),
         ('whe_probed', '{"rateLimit": {"requests": 1, "perSeconds": 60}}', 3),
         ('whe_unused', '{"rateLimit": {"requests": 9, "perSeconds": 60}}', 0)) as e(id, policy, failures)`
-    yield* sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+    yield* sql`insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
       select 'wsp_1', id, now() - interval '30 seconds', 'wha_1' from posthorn.endpoints`
     yield* sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
       select 'wsp_1', id || n, id, 0, now() - n * interval '100 seconds'

@@ -115,7 +115,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
           return listed!
         })
         const begin = (at: string) =>
-          sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id) values (${ws.workspaceId}, ${id}, ${at}, 'a')`
+          sql`insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id) values (${ws.workspaceId}, ${id}, ${at}, 'a')`
         const { createdAt = "", nextAttemptAt } = yield* shown
         const now = Date.parse(createdAt)
         const time = (seconds: number) => new Date(now + seconds * 1_000).toISOString()

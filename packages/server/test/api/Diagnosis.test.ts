@@ -193,13 +193,13 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       )
       yield* Effect.replicateEffect(publish(ws), 4)
       const before = yield* backlog
-      yield* sql`insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+      yield* sql`insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
         select workspace_id, id, clock_timestamp() - (300 - n) * interval '1 second', n::text
         from posthorn.endpoints, generate_series(0, 60, 60) as n where id = ${endpointId}`
       const found = yield* backlog
       const [last] = yield* sql<{
         at: string
-      }>`select max(at)::text as at from posthorn.begins where endpoint_id = ${endpointId}`
+      }>`select max(at)::text as at from posthorn.attempt_starts where endpoint_id = ${endpointId}`
       yield* ws.call("PATCH", path, { body: { policy: { rateLimit: null } } })
 
       expect(before).toBeUndefined()

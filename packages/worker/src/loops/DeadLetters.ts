@@ -19,7 +19,7 @@ const tell = ({ marked }: DeadLettered) => {
 }
 
 /** Runs until interrupted. */
-export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never> => {
+export const makeDeadLetters = ({ dispatcher, records }: Parts): Effect.Effect<never> => {
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const markAll: Effect.Effect<void> = records.deadLetter(BATCH).pipe(
     Effect.tap(tell),
@@ -28,5 +28,5 @@ export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never>
     Effect.ignore,
     Effect.uninterruptible
   )
-  return Effect.forever(Effect.zipRight(markAll, lanes.givenUp.waitAtMost(deadLettersMs)))
+  return Effect.forever(Effect.zipRight(markAll, dispatcher.givenUp.waitAtMost(deadLettersMs)))
 }

@@ -16,36 +16,37 @@ import type { Content } from "@posthorn/persistence/engine/Queue"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Data, Effect } from "effect"
-import type { Waiting } from "../lanes/Lane.ts"
-import type { Loaded } from "../lanes/Stages.ts"
+import type { Waiting } from "../dispatcher/Lane.ts"
+import type { Loaded } from "../dispatcher/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { schedulesOf } from "../Schedules.ts"
 
-type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "resolve" | "tuning">
+type LoaderParts = Pick<Parts, "clock" | "dispatcher" | "ownership" | "queue" | "resolve" | "tuning">
 
 /** The answer came too late: its content may have changed since. */
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
-  { clock, lanes, ownership, queue, resolve, tuning }: LoaderParts,
+  { clock, dispatcher, ownership, queue, resolve, tuning }: LoaderParts,
   fillSlots: Effect.Effect<void>
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
 
   /** Those that may be sent. Claims of deliveries in doubt are counted first. */
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
-    const claims = lanes.toClaim(loaded)
+    const claims = dispatcher.toClaim(loaded)
     if (claims.length === 0) return Effect.succeed(loaded)
     return Effect.map(queue.countClaims(claims, MAX_CLAIMS, true), (outcomes) => {
       const asked = new Set(claims.map(({ row }) => row.deliveryId))
       const mayBeSent = ({ row }: Loaded) =>
         !asked.has(row.deliveryId) || outcomes.get(row.deliveryId) === "counted"
-      for (const { row } of claims) if (outcomes.get(row.deliveryId) === "counted") lanes.claimed(row)
+      for (const { row } of claims) if (outcomes.get(row.deliveryId) === "counted") dispatcher.claimed(row)
       const others = loaded.filter((one) => !mayBeSent(one)).map(({ row }) => row)
       // Their rows are locked. Others do not wait for them.
-      lanes.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "held"))
-      for (const row of others) if (outcomes.get(row.deliveryId) !== "held") lanes.gone(row)
-      if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up")) lanes.givenUp.raise()
+      dispatcher.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "blocked"))
+      for (const row of others) if (outcomes.get(row.deliveryId) !== "blocked") dispatcher.gone(row)
+      if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up"))
+        dispatcher.givenUp.notify()
       return loaded.filter(mayBeSent)
     })
   }
@@ -55,7 +56,7 @@ export const makeLoader = (
     rows: ReadonlyArray<Waiting>,
     contents: ReadonlyArray<Content | null>
   ): Effect.Effect<void, SqlError> => {
-    const unread = lanes.obey(
+    const unread = dispatcher.obey(
       rows,
       contents.map((content) => content?.endpoint && resolve(content.endpoint.policy).rateLimit)
     )
@@ -63,7 +64,9 @@ export const makeLoader = (
     const asked = unread.map(({ lane: { endpointId, workspaceId }, rate: { limit, mostUnrecorded } }) => {
       return { workspaceId, endpointId, ...limit, mostUnrecorded }
     })
-    return Effect.zipWith(queue.begun(asked), elapsedNow, (begun, now) => lanes.remember(unread, begun, now))
+    return Effect.zipWith(queue.startsSince(asked), elapsedNow, (begun, now) =>
+      dispatcher.remember(unread, begun, now)
+    )
   }
 
   /** The most to load at once. Each answer in time doubles it, without limit. */
@@ -80,9 +83,9 @@ export const makeLoader = (
       }
       most *= 2
       yield* obey(rows, contents)
-      const loaded = rows.flatMap((row, n) => lanes.loaded(row, contents[n] ?? null, now) ?? [])
-      lanes.measure(now)
-      lanes.makeReady(yield* countInDoubt(loaded))
+      const loaded = rows.flatMap((row, n) => dispatcher.loaded(row, contents[n] ?? null, now) ?? [])
+      dispatcher.measure(now)
+      dispatcher.makeReady(yield* countInDoubt(loaded))
       yield* fillSlots
     })
 
@@ -91,22 +94,22 @@ export const makeLoader = (
   const lookAgain = (): void => {
     if (lookingAgain) return
     lookingAgain = true
-    lanes.later(tuning.freshMs, () => {
+    dispatcher.later(tuning.freshMs, () => {
       lookingAgain = false
-      lanes.toLoad.raise()
+      dispatcher.toLoad.notify()
     })
   }
 
   const turn: Effect.Effect<void, SqlError> = Effect.suspend(() => {
     if (!ownership.holdsLease()) return Effect.sleep(tuning.uncertainPauseMs)
-    lanes.refresh(elapsed(clock))
-    const picked = lanes.mayPick > 0 ? lanes.pick(Math.min(lanes.mayPick, most)) : []
+    dispatcher.refresh(elapsed(clock))
+    const picked = dispatcher.mayPick > 0 ? dispatcher.pick(Math.min(dispatcher.mayPick, most)) : []
     if (picked.length === 0) {
       // Deliveries loaded for slots that do not become free must not block others for longer than they stay fresh.
-      if (lanes.holdsLoaded) lookAgain()
-      return lanes.toLoad.wait
+      if (dispatcher.holdsLoaded) lookAgain()
+      return dispatcher.toLoad.wait
     }
-    const giveBack = Effect.sync(() => lanes.giveBack(picked.filter(({ stage }) => stage === "loading")))
+    const giveBack = Effect.sync(() => dispatcher.giveBack(picked.filter(({ stage }) => stage === "loading")))
     return load(picked).pipe(
       reporting(trouble),
       Effect.onError(() => giveBack),

@@ -5,10 +5,10 @@
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { Array as Arrays, Effect } from "effect"
-import type { Unobserved } from "../lanes/Stages.ts"
+import type { Unobserved } from "../dispatcher/Stages.ts"
 import type { Parts } from "../Parts.ts"
 
-export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<never> => {
+export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
   /**
    * Returns the claims still to count: those whose rows are locked, or all if the statement failed. Repeating it counts no
    * claim twice.
@@ -21,15 +21,18 @@ export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<n
       ? Effect.succeed(lost)
       : Effect.suspend(() =>
           queue.countClaims(
-            lost.map((one) => lanes.claimOf(one)),
+            lost.map((one) => dispatcher.claimOf(one)),
             MAX_CLAIMS,
             posted
           )
         ).pipe(
           Effect.map((outcomes) => {
-            const [done, held] = Arrays.partition(lost, ({ row }) => outcomes.get(row.deliveryId) === "held")
-            for (const one of done) lanes.counted(one)
-            return held
+            const [done, blocked] = Arrays.partition(
+              lost,
+              ({ row }) => outcomes.get(row.deliveryId) === "blocked"
+            )
+            for (const one of done) dispatcher.counted(one)
+            return blocked
           }),
           Effect.orElseSucceed(() => lost)
         )
@@ -44,8 +47,8 @@ export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<n
 
   return Effect.forever(
     Effect.zipRight(
-      lanes.toCount.wait,
-      Effect.suspend(() => countUntilDone(lanes.takeUnobserved()))
+      dispatcher.toCount.wait,
+      Effect.suspend(() => countUntilDone(dispatcher.takeUnobserved()))
     )
   )
 }

@@ -17,9 +17,9 @@ import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Array as Arrays, Effect } from "effect"
+import { judged } from "../attempt/Judged.ts"
+import type { Settled } from "../dispatcher/Stages.ts"
 import * as Meters from "../EngineMeters.ts"
-import { judged } from "../internal/Judged.ts"
-import type { Settled } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { recordAgain } from "../Schedules.ts"
 
@@ -54,20 +54,20 @@ export class Recorder {
   /** The writer; runs until interrupted, never within a group. */
   readonly run: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
-      const { lanes, tuning } = this.parts
-      if (lanes.toBeRecorded === 0) {
-        if (this.aside.length === 0) return lanes.toRecord.wait
-        return Effect.zipRight(lanes.toRecord.waitAtMost(tuning.heldPauseMs), this.writeGroup)
+      const { dispatcher, tuning } = this.parts
+      if (dispatcher.toBeRecorded === 0) {
+        if (this.aside.length === 0) return dispatcher.toRecord.wait
+        return Effect.zipRight(dispatcher.toRecord.waitAtMost(tuning.blockedPauseMs), this.writeGroup)
       }
-      if (lanes.toBeRecorded >= tuning.groupWanted || !this.moreIsComing) return this.writeGroup
-      return Effect.zipRight(lanes.groupIsFull.waitAtMost(tuning.lingerMs), this.writeGroup)
+      if (dispatcher.toBeRecorded >= tuning.batchWanted || !this.moreIsComing) return this.writeGroup
+      return Effect.zipRight(dispatcher.batchIsFull.waitAtMost(tuning.lingerMs), this.writeGroup)
     })
   )
 
   /** More outcomes are expected: requests are in flight, or one settled a moment ago. One larger batch is cheaper than two. */
   private get moreIsComing(): boolean {
-    const { clock, lanes, tuning } = this.parts
-    return lanes.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
+    const { clock, dispatcher, tuning } = this.parts
+    return dispatcher.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
   }
 
   /** The observation that was set aside first, if it is time to retry it. */
@@ -85,7 +85,7 @@ export class Recorder {
   )
 
   private readonly writeFresh: Effect.Effect<void> = Effect.suspend(() => {
-    const group = this.parts.lanes.takeSettled(this.parts.tuning.groupMost)
+    const group = this.parts.dispatcher.takeSettled(this.parts.tuning.batchMost)
     if (this.aside.length === 0) return this.store(group)
     const [free, held] = Arrays.partition(group, ({ row }) => row.lane.heldUp)
     this.setAside(held)
@@ -93,7 +93,7 @@ export class Recorder {
   })
 
   private tryLater(): void {
-    this.nextTry = elapsed(this.parts.clock) + this.parts.tuning.heldPauseMs
+    this.nextTry = elapsed(this.parts.clock) + this.parts.tuning.blockedPauseMs
   }
 
   private store(group: Group): Effect.Effect<void> {
@@ -112,12 +112,12 @@ export class Recorder {
   private sift(group: Group): Effect.Effect<void> {
     if (group.length === 0) return Effect.void
     const { records, tuning } = this.parts
-    return records.held(group.map(({ observed }) => observed)).pipe(
+    return records.blocked(group.map(({ observed }) => observed)).pipe(
       Effect.orElseSucceed((): ReadonlySet<string> => new Set()),
       Effect.flatMap((endpoints) => {
         const [free, held] = Arrays.partition(group, ({ row }) => endpoints.has(row.endpointId))
         this.setAside(held)
-        return Effect.forEach(Arrays.chunksOf(free, tuning.groupMost), (some) => this.storeFree(some), {
+        return Effect.forEach(Arrays.chunksOf(free, tuning.batchMost), (some) => this.storeFree(some), {
           discard: true
         })
       })
@@ -142,7 +142,7 @@ export class Recorder {
     if (group.length === 0) return
     if (this.aside.length === 0) this.tryLater()
     this.aside.push(...group)
-    this.parts.lanes.setAside(group)
+    this.parts.dispatcher.setAside(group)
   }
 
   /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
@@ -175,7 +175,7 @@ export class Recorder {
       Effect.catchAll((again) => {
         if (isHeldUp(again)) return this.goRound([settled])
         return Effect.logError(`No observation of ${deliveryId} could be stored`, again).pipe(
-          Effect.map(() => this.parts.lanes.unrecordable(settled))
+          Effect.map(() => this.parts.dispatcher.unrecordable(settled))
         )
       })
     )
@@ -183,25 +183,25 @@ export class Recorder {
 
   private stored(group: Group, result: Recorded): Effect.Effect<void> {
     const { changed, deadLettered, disabled, moment, tooLate } = result
-    const { clock, lanes, trace } = this.parts
+    const { clock, dispatcher, trace } = this.parts
     this.storedAt = elapsed(clock)
     const told = tellDisabled(group, disabled)
     if (disabled.length > 0) {
-      lanes.disabled(disabled.map(({ endpointId }) => endpointId))
+      dispatcher.disabled(disabled.map(({ endpointId }) => endpointId))
       Meters.disabled(disabled.length)
     }
-    let retryAfterMs = Number.POSITIVE_INFINITY
+    let waitMs = Number.POSITIVE_INFINITY
     for (const [index, settled] of group.entries()) {
       const { observed, row } = settled
       if (changed.has(row.endpointId)) continue
       if (!tooLate.includes(index)) Meters.recorded(observed, row.due)
       trace?.(settled)
-      retryAfterMs = Math.min(retryAfterMs, observed.retryAfterMs ?? retryAfterMs)
-      lanes.recorded(settled)
+      waitMs = Math.min(waitMs, observed.waitMs ?? waitMs)
+      dispatcher.recorded(settled)
     }
-    if (Number.isFinite(retryAfterMs)) lanes.retriesAt(moment + retryAfterMs * 1000)
-    if (deadLettered > 0) lanes.givenUp.raise()
-    lanes.wakeLoader()
+    if (Number.isFinite(waitMs)) dispatcher.retriesAt(moment + waitMs * 1000)
+    if (deadLettered > 0) dispatcher.givenUp.notify()
+    dispatcher.wakeLoader()
     if (changed.size === 0) return told
     return Effect.zipRight(told, this.judgeAgain(group.filter(({ row }) => changed.has(row.endpointId))))
   }

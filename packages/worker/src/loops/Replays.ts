@@ -12,7 +12,7 @@ import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import { replayed } from "../EngineMeters.ts"
-import { Wake } from "../internal/Wake.ts"
+import { Signal } from "../internal/Signal.ts"
 import * as Schedules from "../Schedules.ts"
 
 const BATCH = 10
@@ -48,7 +48,7 @@ export interface Replays {
 
 export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
   const trouble = makeTrouble("Replay jobs cannot go on", "Replay jobs go on again")
-  const started = new Wake()
+  const started = new Signal()
 
   /** Whether there is more to do. */
   const step = (replay: RunningReplay) =>
@@ -116,7 +116,7 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       : started.waitAtMost(round === "none" ? Schedules.untoldReplaysMs : Schedules.waitingReplaysMs)
 
   return {
-    lookAgain: started.raise,
+    lookAgain: started.notify,
     run: (shards) =>
       Effect.forever(
         Effect.flatMap(

@@ -11,14 +11,14 @@ import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Effect, Redacted } from "effect"
-import { type Prepared, ProfileUnreadable } from "../Attempt.ts"
-import { credentialsOf, type Given } from "../Authentication.ts"
-import { type Judged, judged } from "../internal/Judged.ts"
-import { Wake } from "../internal/Wake.ts"
-import type { Pace } from "../lanes/Lane.ts"
-import type { Sent } from "../lanes/Stages.ts"
+import { credentialsOf, type Given } from "../attempt/Authentication.ts"
+import { type Judged, judged } from "../attempt/Judged.ts"
+import { type Prepared, ProfileUnreadable } from "../attempt/PrepareRequest.ts"
+import type { Outgoing } from "../attempt/Sender.ts"
+import type { Pace } from "../dispatcher/Lane.ts"
+import type { Sent } from "../dispatcher/Stages.ts"
+import { Signal } from "../internal/Signal.ts"
 import type { Parts } from "../Parts.ts"
-import type { Outgoing } from "../Receiver.ts"
 
 const INVALID_URL: Observation = {
   httpStatus: null,
@@ -37,15 +37,16 @@ export interface Slots {
 }
 
 export const makeSlots = (parts: Parts): Slots => {
-  const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots, tokens } = parts
+  const { clock, databaseClock, dispatcher, ownership, prepare, receiver, resolve, slots, tokens } = parts
 
   /** Fibers that wait. A `Mailbox` or a semaphore would wake all of them for one delivery. */
-  const idle: Array<Wake> = []
+  const idle: Array<Signal> = []
 
-  const start = () => (lanes.readyCount > 0 ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
+  const start = () =>
+    dispatcher.readyCount > 0 ? dispatcher.start(elapsed(clock), ownership.holdsLease()) : undefined
 
   const fill = Effect.sync(() => {
-    for (let n = lanes.readyCount; n > 0; n--) idle.pop()?.raise()
+    for (let n = dispatcher.readyCount; n > 0; n--) idle.pop()?.notify()
   })
 
   /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
@@ -55,7 +56,7 @@ export const makeSlots = (parts: Parts): Slots => {
       return Effect.void
     } catch (defect) {
       // Without this, stopping the worker would wait for this attempt until its deadline.
-      lanes.unobserved(sent, posted)
+      dispatcher.unobserved(sent, posted)
       const cause = Cause.die(defect)
       const line = `Delivery ${sent.row.deliveryId} could not be judged`
       return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
@@ -67,14 +68,14 @@ export const makeSlots = (parts: Parts): Slots => {
     const { policy } = content.endpoint
     const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
     const verdict = judged(resolve(policy), policy, tried, seen)
-    lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
+    dispatcher.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
   }
 
   const notPrepared = (sent: Sent, defect: unknown) => {
     const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
     // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
-    if (unreadable) lanes.unusable(sent)
-    else lanes.unobserved(sent, false)
+    if (unreadable) dispatcher.unusable(sent)
+    else dispatcher.unobserved(sent, false)
     // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
     const why = unreadable ? defect.message : Cause.die(defect)
     return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
@@ -102,10 +103,10 @@ export const makeSlots = (parts: Parts): Slots => {
         prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
       if (credentials?.kind === "waiting") {
         // At once: the fetch may end at any moment, and lets the lane go on.
-        lanes.withhold(sent)
+        dispatcher.withhold(sent)
         return Effect.void
       }
-      lanes.begin(sent, began)
+      dispatcher.begin(sent, began)
       if (prepared === "invalid_url" || credentials === null)
         return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
       if (credentials.kind === "failed") return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
@@ -113,8 +114,8 @@ export const makeSlots = (parts: Parts): Slots => {
         ending(sent, true, () => {
           // The receiver closed before there was an observation. The delivery stays in the queue.
           if (seen === null) return
-          if (seen === "no_turn") lanes.noTurn(sent)
-          else if (mayRenew(sent, prepared, credentials, seen)) lanes.sendAgain(sent)
+          if (seen === "no_turn") dispatcher.noTurn(sent)
+          else if (mayRenew(sent, prepared, credentials, seen)) dispatcher.sendAgain(sent)
           else settle(sent, at, prepared, prepared.conceal?.(seen, credentials.token) ?? seen)
         })
       )
@@ -127,7 +128,7 @@ export const makeSlots = (parts: Parts): Slots => {
   let isBroken = false
 
   const slot = Effect.uninterruptibleMask((restore) => {
-    const wake = new Wake()
+    const wake = new Signal()
     const wait = restore(wake.wait)
     const next = () => {
       const ready = start()
@@ -181,10 +182,10 @@ const observedOf = (
   responseHeaders: seen.responseHeaders ?? null,
   signature: prepared?.evidence.signature ?? null,
   requestHeaders: prepared?.evidence.requestHeaders ?? null,
-  underRate: row.begunAt !== null,
+  rateLimited: row.begunAt !== null,
   status: verdict.status,
   failureReason: verdict.failureReason,
-  retryAfterMs: verdict.retryAfterMs,
+  waitMs: verdict.waitMs,
   exhausted: verdict.exhausted,
   disables: verdict.disables,
   policyVersion: verdict.policyVersion

@@ -24,19 +24,19 @@ import * as ShardLocks from "@posthorn/persistence/engine/ShardLocks"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect, FiberMap, Layer, LogLevel } from "effect"
-import { wallTime } from "../internal/Wake.ts"
+import { wallTime } from "../internal/Signal.ts"
 import * as Schedules from "../Schedules.ts"
-import { BEAT_MS } from "../Schedules.ts"
+import { HEARTBEAT_MS } from "../Schedules.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
 
 /** Without an answer for this long a worker starts nothing. */
-export const FENCE_MS = 3_000
+export const LEASE_TIMEOUT_MS = 3_000
 
 /**
  * A dead worker's shards have another owner within this time: PostgreSQL frees the locks, the next beat begins, and is
  * answered. The spec promises 10 s.
  */
-export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + BEAT_MS + FENCE_MS
+export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + HEARTBEAT_MS + LEASE_TIMEOUT_MS
 
 /** By two clocks: the wall clock may be set back, and the monotonic one may stand still while the machine sleeps. */
 interface Moment {
@@ -47,7 +47,7 @@ interface Moment {
 const NEVER: Moment = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
 
 const isSince = (then: Moment, now: Moment) =>
-  now.elapsed - then.elapsed < FENCE_MS && now.wall - then.wall < FENCE_MS
+  now.elapsed - then.elapsed < LEASE_TIMEOUT_MS && now.wall - then.wall < LEASE_TIMEOUT_MS
 
 /** The number of shards, of `count`, for the worker at `position` among `members`. */
 export const quota = (count: number, members: number, position: number): number =>
@@ -85,7 +85,7 @@ export const layer = Layer.effect(
     )
 
     /** Logs once for each change. */
-    const tellForeignSessions = ({ foreignSessions, shardCount }: ShardLocks.Standing) => {
+    const tellForeignSessions = ({ foreignSessions, shardCount }: ShardLocks.Membership) => {
       const lines = foreignSessions.map((session) => describe(session, shardCount))
       if (told === lines.join()) return Effect.void
       told = lines.join()
@@ -107,14 +107,14 @@ export const layer = Layer.effect(
             lastBeat = NEVER
             for (const shard of owned) owner.lost(shard)
             const clean = [...owned].filter(owner.idle)
-            yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.giveBack(clean)), "1 second"))
+            yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.release(clean)), "1 second"))
           })
         )
 
         const leave = (shard: number) =>
           owner.drained(shard).pipe(
             Effect.zipRight(
-              Effect.suspend(() => (owner.idle(shard) ? locks.giveBack([shard]) : locks.letGo([shard])))
+              Effect.suspend(() => (owner.idle(shard) ? locks.release([shard]) : locks.revoke([shard])))
             ),
             Effect.tap(() => Effect.sync(() => owned.delete(shard))),
             Effect.tap(() => tellShards("Shard given back", [shard], owned.size))
@@ -123,20 +123,20 @@ export const layer = Layer.effect(
         const stepBack = Effect.gen(function* () {
           databaseClock.setStopped(true)
           yield* wrongClock.failed(`it is ${describeOffset(databaseClock.off())}. Set both by NTP`)
-          if (joined) yield* locks.resign
+          if (joined) yield* locks.leave
           joined = false
           for (const shard of owned)
             if (!(yield* FiberMap.has(leaving, shard))) yield* FiberMap.run(leaving, shard, leave(shard))
         })
 
-        const balance = (standing: ShardLocks.Standing) =>
+        const balance = (membership: ShardLocks.Membership) =>
           Effect.gen(function* () {
             const staying = yield* Effect.filter([...owned], (shard) => FiberMap.has(leaving, shard), {
               negate: true
             })
-            const mine = quota(standing.shardCount, standing.members, standing.position)
+            const mine = quota(membership.shardCount, membership.members, membership.position)
             for (const shard of staying.slice(mine)) yield* FiberMap.run(leaving, shard, leave(shard))
-            const missing = standing.free.slice(0, Math.max(0, mine - staying.length))
+            const missing = membership.free.slice(0, Math.max(0, mine - staying.length))
             const taken = yield* locks.take(missing)
             for (const { shard, inDoubtUntil } of taken) {
               owned.add(shard)
@@ -144,7 +144,7 @@ export const layer = Layer.effect(
               if (inDoubtUntil !== null) inDoubt.add(shard)
             }
             // It is not worth a log line that the only worker takes all shards.
-            const level = standing.members === 1 ? LogLevel.Debug : LogLevel.Info
+            const level = membership.members === 1 ? LogLevel.Debug : LogLevel.Info
             const numbers = taken.map(({ shard }) => shard)
             if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
           })
@@ -161,21 +161,21 @@ export const layer = Layer.effect(
         const beat = Effect.gen(function* () {
           // The time of the question, not of the answer: a worker that froze in between reads an old answer.
           const asked = now()
-          const standing = yield* locks.standing
+          const membership = yield* locks.membership
           lastBeat = asked
           yield* away.over
-          yield* databaseClock.measured(asked.elapsed, standing.now)
-          yield* tellForeignSessions(standing)
+          yield* databaseClock.measured(asked.elapsed, membership.now)
+          yield* tellForeignSessions(membership)
           if (databaseClock.isTooFarOff()) return yield* stepBack
           databaseClock.setStopped(false)
           yield* wrongClock.over
           // Otherwise a foreign session held the workers' shared lock: try again.
-          if (joined) yield* Effect.zipRight(balance(standing), clear)
+          if (joined) yield* Effect.zipRight(balance(membership), clear)
           else joined = yield* locks.join
         })
         const beats = Effect.repeat(
           Effect.timeoutFail(beat, {
-            duration: FENCE_MS,
+            duration: LEASE_TIMEOUT_MS,
             onTimeout: () => ShardLocks.noAnswer
           }),
           Schedules.beat

@@ -31,7 +31,7 @@ const twoSignatures: Count = ({ posts }) =>
 /** Posts without a recorded attempt: they were in flight when something broke. */
 const repeated: Count = (judged) => judged.posts.length - recorded(judged)
 
-const underRate: Count = (judged) =>
+const rateLimited: Count = (judged) =>
   judged.model.facts.filter((fact) => fact.kind === "recorded" && fact.policy?.rateLimit != null).length
 
 /**
@@ -62,7 +62,7 @@ export const CASES: Readonly<
     least: 1
   },
   "L16 poison": { of: "posts without a record", count: repeated, least: 1 },
-  "L21 rates": { of: "attempts under a rate", count: underRate, least: 1 },
+  "L21 rates": { of: "attempts under a rate", count: rateLimited, least: 1 },
   "L17 pauses": { of: "posts to receivers that fail", count: slowPosts, least: 10 }
 }
 

@@ -47,7 +47,7 @@ export interface History {
   /** The rates that endpoints have had, in order. */
   readonly rates: ReadonlyArray<RateChange>
   /** The moments at which something changed that requests of the endpoint depend on. */
-  readonly mended: ReadonlyArray<{ readonly endpointId: string; readonly at: number }>
+  readonly endpointChanges: ReadonlyArray<{ readonly endpointId: string; readonly at: number }>
 }
 
 export interface Held {
@@ -146,7 +146,7 @@ const attemptsOf = (
         httpStatus: attempt.http_status,
         failureReason: attempt.failure_reason,
         responseHeaders: attempt.response_headers,
-        retryAfterMs: retry_afters[n]
+        waitMs: retry_afters[n]
       } as unknown as Observed
       if (counts(n)) streak = attempt.status === "delivered" ? 0 : streak + 1
       if (n === last && update !== undefined) streak = update.new!.consecutive_failures as number
@@ -176,7 +176,7 @@ export const readHistory = (
     inForce(own, workspacePolicy, { retryDelayMs: RETRY_DELAY_MS, requestTimeoutMs: REQUEST_TIMEOUT_MS })
   const none = resolved(null)
   const policies = new Map<string, Array<Held>>()
-  const mended: Array<{ endpointId: string; at: number }> = []
+  const endpointChanges: Array<{ endpointId: string; at: number }> = []
   const rates: Array<RateChange> = []
   const transactions = new Map<string, Array<Logged>>()
   for (const row of log) transactions.set(row.xid, [...(transactions.get(row.xid) ?? []), row])
@@ -220,7 +220,7 @@ export const readHistory = (
           // An endpoint that is made has it from the beginning.
           rates.push({ endpointId: id, at: old === null ? 0 : at, limit })
         if (now !== null && old !== null && (now.url !== old.url || !isEqual(now.policy, old.policy)))
-          mended.push({ endpointId: id, at })
+          endpointChanges.push({ endpointId: id, at })
         generations.set(id, ((now ?? old!).generation as number) ?? 0)
         endpoints.set(id, { enabled: now !== null && (now.enabled as boolean), deleted: now === null })
         for (const fact of ordersOf(row, isRecord)) placed.push({ place: at, fact })
@@ -228,5 +228,5 @@ export const readHistory = (
     }
   }
   const facts = placed.toSorted((a, b) => a.place - b.place).map(({ fact }) => fact)
-  return { facts, secrets, endpoints, policies, none, rates, mended }
+  return { facts, secrets, endpoints, policies, none, rates, endpointChanges }
 }

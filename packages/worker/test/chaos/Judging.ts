@@ -132,7 +132,9 @@ const judgedOf = (
     requestTimeoutMs: (endpointId) => leastTimeoutMs(history, endpointId),
     rates: history.rates,
     begins: beginsOf(history, posts),
-    mended: history.mended.flatMap((one) => receivers.senders.map((_, worker) => ({ ...one, worker }))),
+    endpointChanges: history.endpointChanges.flatMap((one) =>
+      receivers.senders.map((_, worker) => ({ ...one, worker }))
+    ),
     graceMs: GRACE_MS,
     reachMs: (at) => disturbances.reach(at),
     repeatsOf: (id) =>

@@ -16,7 +16,7 @@ layer(Setting, { excludeTestServices: true })("groups of observations", (it) => 
       yield* endpoint(busy, receiver.url("/hang"))
       yield* endpoint(quick, receiver.url("/ok"))
       yield* publish(busy, 1)
-      yield* Effect.provideService(worker(), Tuning, { ...tuned, groupWanted: GROUP, lingerMs: 5_000 })
+      yield* Effect.provideService(worker(), Tuning, { ...tuned, batchWanted: GROUP, lingerMs: 5_000 })
       yield* publish(quick, GROUP - 1)
       yield* receiver.waitFor(GROUP)
       yield* Effect.sleep("300 millis")

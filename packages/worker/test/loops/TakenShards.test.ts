@@ -7,17 +7,17 @@ import { assert, layer } from "@effect/vitest"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Deferred, Effect, Layer } from "effect"
-import type { Lanes } from "../../src/lanes/Lanes.ts"
+import type { Dispatcher } from "../../src/dispatcher/Dispatcher.ts"
+import { pollerOf } from "../polling/Polling.ts"
 import { endpoint, publish, Setting, until, workspace } from "../Setting.ts"
-import { pollerOf } from "./Polling.ts"
 
 /** Runs after the next answer of the queue, once. */
 interface After {
   due: Effect.Effect<unknown>
-  heads: Effect.Effect<unknown>
+  firstOfEndpoints: Effect.Effect<unknown>
 }
 
-const nothing = (): After => ({ due: Effect.void, heads: Effect.void })
+const nothing = (): After => ({ due: Effect.void, firstOfEndpoints: Effect.void })
 
 const once = (after: After, what: keyof After) =>
   Effect.suspend(() => {
@@ -27,7 +27,7 @@ const once = (after: After, what: keyof After) =>
   })
 
 /** The locks are never available, so the poller never sleeps. */
-const awake: SleepLocks = { take: () => Effect.succeed([]), giveBack: Effect.void }
+const awake: SleepLocks = { take: () => Effect.succeed([]), release: Effect.void }
 
 const pollingWith = (after: After) =>
   Effect.gen(function* () {
@@ -35,11 +35,12 @@ const pollingWith = (after: After) =>
     const queue: Queue.Queue["Type"] = {
       ...real,
       due: (...asked) => Effect.tap(real.due(...asked), once(after, "due")),
-      heads: (...asked) => Effect.tap(real.heads(...asked), once(after, "heads"))
+      firstOfEndpoints: (...asked) =>
+        Effect.tap(real.firstOfEndpoints(...asked), once(after, "firstOfEndpoints"))
     }
-    const { lanes, poller } = yield* pollerOf(queue)
+    const { dispatcher, poller } = yield* pollerOf(queue)
     yield* Effect.forkScoped(poller.run)
-    return { lanes, poller }
+    return { dispatcher, poller }
   })
 
 /** An endpoint, its shard, and another one. */
@@ -51,9 +52,9 @@ const target = Effect.gen(function* () {
   return { acme, shard: row!.shard, other: (row!.shard + 1) % 32 }
 })
 
-const read = (lanes: Lanes) =>
+const read = (dispatcher: Dispatcher) =>
   until(
-    Effect.sync(() => lanes.sizes.waiting),
+    Effect.sync(() => dispatcher.sizes.waiting),
     (waiting) => waiting === 1
   )
 
@@ -73,22 +74,22 @@ layer(Setting, { excludeTestServices: true })("a shard taken while the poller re
       const after = nothing()
       const { acme, other, shard } = yield* target
       const context = yield* Effect.context<SqlClient.SqlClient>()
-      const { lanes, poller } = yield* pollingWith(after)
+      const { dispatcher, poller } = yield* pollingWith(after)
       const published = yield* Deferred.make<void>()
       after.due = Effect.sync(() => {
-        after.heads = publish(acme).pipe(
+        after.firstOfEndpoints = publish(acme).pipe(
           Effect.provide(context),
           Effect.orDie,
           Effect.zipRight(Deferred.succeed(published, undefined))
         )
-        lanes.take(shard, null)
+        dispatcher.take(shard, null)
       })
-      lanes.take(other, null)
+      dispatcher.take(other, null)
       poller.listening(awake)
       yield* Deferred.await(published)
 
-      yield* read(lanes)
-      assert.strictEqual(lanes.sizes.waiting, 1)
+      yield* read(dispatcher)
+      assert.strictEqual(dispatcher.sizes.waiting, 1)
     })
   )
 
@@ -98,22 +99,22 @@ layer(Setting, { excludeTestServices: true })("a shard taken while the poller re
       Effect.gen(function* () {
         const after = nothing()
         const { acme, other, shard } = yield* target
-        const { lanes, poller } = yield* pollingWith(after)
+        const { dispatcher, poller } = yield* pollingWith(after)
         poller.listening(awake)
-        lanes.take(other, null)
+        dispatcher.take(other, null)
         yield* answers(after, "due", 2)
 
         const sql = yield* SqlClient.SqlClient
         yield* Effect.gen(function* () {
           yield* publish(acme)
           yield* answers(after, "due", 3)
-          after.due = Effect.sync(() => lanes.take(shard, null))
-          yield* answers(after, "heads", 1)
+          after.due = Effect.sync(() => dispatcher.take(shard, null))
+          yield* answers(after, "firstOfEndpoints", 1)
           yield* answers(after, "due", 3)
         }).pipe(sql.withTransaction)
 
-        yield* read(lanes)
-        assert.strictEqual(lanes.sizes.waiting, 1)
+        yield* read(dispatcher)
+        assert.strictEqual(dispatcher.sizes.waiting, 1)
       })
   )
 })

@@ -3,8 +3,8 @@ import { expect, it } from "@effect/vitest"
 import { IDLE_SESSION_TIMEOUT_MS } from "@posthorn/persistence/engine/ShardLocks"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { FENCE_MS, TAKEOVER_MS } from "../../src/ownership/Shards.ts"
-import { BEAT_MS } from "../../src/Schedules.ts"
+import { LEASE_TIMEOUT_MS, TAKEOVER_MS } from "../../src/ownership/Shards.ts"
+import { HEARTBEAT_MS } from "../../src/Schedules.ts"
 import {
   beatsLater,
   endpoints,
@@ -22,7 +22,7 @@ import { Setting, workspace } from "../Setting.ts"
 
 it("§3.4 a dead worker's shards have another owner within 10 s, and it has stopped before", () => {
   expect(TAKEOVER_MS).toBeLessThanOrEqual(10_000)
-  expect(FENCE_MS + BEAT_MS).toBeLessThan(IDLE_SESSION_TIMEOUT_MS)
+  expect(LEASE_TIMEOUT_MS + HEARTBEAT_MS).toBeLessThan(IDLE_SESSION_TIMEOUT_MS)
 })
 
 it.scopedLive(

@@ -41,8 +41,8 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     responseBody: null,
     url: "https://example.com/",
     responseHeaders: null,
-    underRate: false,
-    retryAfterMs: status === "failed" && !exhausted ? 3_600_000 : null,
+    rateLimited: false,
+    waitMs: status === "failed" && !exhausted ? 3_600_000 : null,
     exhausted,
     disables: status === "delivered" ? null : { kind: "failures", count: FAILURE_LIMIT },
     policyVersion: "0"

@@ -37,7 +37,7 @@ it.scopedLive(
     }).pipe(Effect.provide(Setting))
 )
 
-it.scopedLive("§3.4 suspects nothing after PostgreSQL was restarted under a healthy worker", () =>
+it.scopedLive("§3.4 holds nothing in doubt after PostgreSQL was restarted under a healthy worker", () =>
   Effect.gen(function* () {
     const cluster = yield* OwnCluster.make
     const url = Redacted.value(cluster.url)

@@ -1,14 +1,14 @@
 /** Breaks each law once on purpose: a law that does not notice proves nothing. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import { InDoubt } from "../../src/lanes/InDoubt.ts"
-import { Lane } from "../../src/lanes/Lane.ts"
-import { Lanes } from "../../src/lanes/Lanes.ts"
-import { Memory } from "../../src/lanes/Memory.ts"
-import { Rate } from "../../src/lanes/Rate.ts"
-import { SlotShares } from "../../src/lanes/SlotShares.ts"
-import { LateCommits } from "../../src/loops/LateCommits.ts"
-import { Poller } from "../../src/loops/Poller.ts"
+import { Dispatcher } from "../../src/dispatcher/Dispatcher.ts"
+import { InDoubt } from "../../src/dispatcher/InDoubt.ts"
+import { Lane } from "../../src/dispatcher/Lane.ts"
+import { Memory } from "../../src/dispatcher/Memory.ts"
+import { Rate } from "../../src/dispatcher/SlidingWindow.ts"
+import { SlotShares } from "../../src/dispatcher/SlotShares.ts"
+import { LateCommits } from "../../src/polling/LateCommits.ts"
+import { Poller } from "../../src/polling/Poller.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
 import type { Mood } from "./FaultPlan.ts"
 import type { Model } from "./Model.ts"
@@ -61,16 +61,16 @@ export const mutants: Readonly<Record<string, Mutant>> = {
             shownOf(due(...asked)) as ReturnType<Model["due"]>
       )(model)
       changing(
-        "heads",
+        "firstOfEndpoints",
         (heads) =>
           (...asked) =>
             shownOf(heads(...asked))
       )(model)
       changing(
-        "dueOf",
-        (dueOf) =>
+        "dueOfEndpoints",
+        (dueOfEndpoints) =>
           (...asked) =>
-            shown(dueOf(...asked))
+            shown(dueOfEndpoints(...asked))
       )(model)
     }
   },
@@ -114,14 +114,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L7: what is answered is forgotten before it is recorded": {
     mood: "calm",
     engine: () => {
-      const original = Lanes.prototype.settle
-      Lanes.prototype.settle = function (sent, seen, observed, pace) {
+      const original = Dispatcher.prototype.settle
+      Dispatcher.prototype.settle = function (sent, seen, observed, pace) {
         original.call(this, sent, seen, observed, pace)
         // Its observation is still recorded.
         Reflect.get(this, "unhold").call(this, sent.row)
       }
       return () => {
-        Lanes.prototype.settle = original
+        Dispatcher.prototype.settle = original
       }
     }
   },
@@ -202,8 +202,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L18: a workspace takes every slot that is free": {
     mood: "crowd",
     engine: () => {
-      const { pick } = Lanes.prototype
-      Lanes.prototype.pick = function (most) {
+      const { pick } = Dispatcher.prototype
+      Dispatcher.prototype.pick = function (most) {
         Object.assign(this, { reserve: 0 })
         return pick.call(this, most)
       }
@@ -215,7 +215,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
         }
       })
       return () => {
-        Lanes.prototype.pick = pick
+        Dispatcher.prototype.pick = pick
         Object.defineProperty(SlotShares.prototype, "free", open)
       }
     }
@@ -254,7 +254,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
         back: moment,
         soon: moment,
         sweeps: false,
-        stirred: false
+        transactionsChanged: false
       })
       return () => {
         LateCommits.prototype.seen = seen
@@ -263,22 +263,22 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L20: launch without the fence": {
     // What was loaded may be sent for longer.
-    tuning: { freshMs: 2_000, aheadMs: 1_000 },
+    tuning: { freshMs: 2_000, prefetchMs: 1_000 },
     engine: () => {
-      const { start } = Lanes.prototype
-      Lanes.prototype.start = function (now) {
+      const { start } = Dispatcher.prototype
+      Dispatcher.prototype.start = function (now) {
         return start.call(this, now, true)
       }
       return () => {
-        Lanes.prototype.start = start
+        Dispatcher.prototype.start = start
       }
     }
   },
   "L21: what was begun before is not asked for": {
-    model: changing("begun", () => (rated) => rated.map(() => ({ agesMs: [] })))
+    model: changing("startsSince", () => (rated) => rated.map(() => ({ agesMs: [] })))
   },
   "L21: what a dead worker had begun and not recorded is not counted": {
-    model: changing("begun", (begun) => (rated) => begun(rated, () => undefined))
+    model: changing("startsSince", (begun) => (rated) => begun(rated, () => undefined))
   },
   "L21: a permit is free when its attempt begins": {
     engine: () => {

@@ -2,7 +2,7 @@
 import type { PolicyInForce, RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { VersionedPolicy } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import type { Outgoing } from "../../src/Receiver.ts"
+import type { Outgoing } from "../../src/attempt/Sender.ts"
 
 export const SHARDS = 4
 
@@ -87,7 +87,7 @@ export interface Secret {
 }
 
 /** A worker was notified that an endpoint is repaired. */
-export interface Mended {
+export interface EndpointChange {
   readonly endpointId: string
   readonly worker: number
   readonly at: number

@@ -9,7 +9,7 @@ type Step =
   | { readonly kind: "over"; readonly at: number; readonly test: boolean }
   | { readonly kind: "answer"; readonly at: number; readonly begunAt: number; readonly delivered: boolean }
   | { readonly kind: "reset"; readonly at: number }
-  | { readonly kind: "mended"; readonly at: number }
+  | { readonly kind: "endpointChanged"; readonly at: number }
 
 /**
  * When a request was over. Its worker gives it up in time, but a busy receiver notices late: up to 107 ms after, and after
@@ -58,7 +58,8 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     if (!again) add(worker, endpointId, { kind: "post", at, test })
   }
   for (const answer of world.answered) if (!isDelivered(answer)) addAnswer(answer)
-  for (const { at, endpointId, worker } of world.mended ?? []) add(worker, endpointId, { kind: "mended", at })
+  for (const { at, endpointId, worker } of world.endpointChanges ?? [])
+    add(worker, endpointId, { kind: "endpointChanged", at })
   const workers = new Set(world.posts.map(({ worker }) => worker))
   for (const fact of world.model.facts) {
     const recovered = fact.kind === "recorded" && fact.observed.status === "delivered"
@@ -87,15 +88,15 @@ export const pauses: Law = (world) =>
     const problems: Array<string> = []
     /** When each failure since the last success was answered. */
     let failed: Array<number> = []
-    let [inFlight, last, known, mendedAt] = [0, 0, 0, Number.NEGATIVE_INFINITY]
+    let [inFlight, last, known, changedAt] = [0, 0, 0, Number.NEGATIVE_INFINITY]
     for (const step of steps) {
       const lag = world.lagMs?.(step.at) ?? 0
       if (step.kind === "reset") {
         failed = []
         known = Math.max(known, step.at + lag)
-      } else if (step.kind === "mended") {
+      } else if (step.kind === "endpointChanged") {
         failed = []
-        mendedAt = step.at
+        changedAt = step.at
       } else if (step.kind === "over") {
         if (!step.test) inFlight -= 1
         last = step.at
@@ -103,7 +104,7 @@ export const pauses: Law = (world) =>
         if (step.delivered) {
           failed = []
           known = Math.max(known, step.at + lag)
-        } else if (step.at >= known && step.begunAt >= mendedAt + world.reachMs(mendedAt))
+        } else if (step.at >= known && step.begunAt >= changedAt + world.reachMs(changedAt))
           failed.push(step.at)
       } else if (!step.test) {
         inFlight += 1

@@ -8,7 +8,7 @@ import { MANNERS } from "./Answers.ts"
 import type { Chance } from "./VirtualTime.ts"
 
 /**
- * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. `deaf`: only notifications are
+ * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. `stoppedListening`: only notifications are
  * not heard for a while; there is one worker, which is otherwise on time. `crowd`: only receivers hang (Crowd.ts).
  */
 export type Mood = "trouble" | "calm" | "deaf" | "crowd"
@@ -52,11 +52,11 @@ const sizesOf = (chance: Chance): Partial<TuningValues> => {
     shardLeast,
     shardMost: size(shardLeast, tuned.shardMost),
     scanLimit: size(1, tuned.scanLimit),
-    noisyFrom: size(1, tuned.noisyFrom),
-    crowdFrom: size(1, tuned.crowdFrom),
+    oversizedFrom: size(1, tuned.oversizedFrom),
+    largeBatchFrom: size(1, tuned.largeBatchFrom),
     refillMost: size(1, tuned.refillMost),
-    groupMost: size(1, tuned.groupMost),
-    groupWanted: size(1, tuned.groupWanted),
+    batchMost: size(1, tuned.batchMost),
+    batchWanted: size(1, tuned.batchWanted),
     mostUnrecorded: size(4, tuned.mostUnrecorded),
     maxWaiting: size(60, tuned.maxWaiting)
   }

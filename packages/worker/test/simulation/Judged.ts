@@ -1,6 +1,6 @@
 /** What the laws read: the history of a simulated world or of real processes. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
-import type { Answered, Delivery, Endpoint, Fact, Mended, Post, RateChange, Secret } from "./Facts.ts"
+import type { Answered, Delivery, Endpoint, EndpointChange, Fact, Post, RateChange, Secret } from "./Facts.ts"
 
 export interface Judged {
   readonly model: {
@@ -15,7 +15,7 @@ export interface Judged {
   }
   readonly posts: ReadonlyArray<Post>
   readonly answered: ReadonlyArray<Answered>
-  readonly mended?: ReadonlyArray<Mended>
+  readonly endpointChanges?: ReadonlyArray<EndpointChange>
   /** The rates that endpoints have had, in the order of the changes. */
   readonly rates?: ReadonlyArray<RateChange>
   /** When the attempts of each endpoint began, in order, where this is known better than by their posts. */

@@ -96,7 +96,7 @@ const schedule: Law = (world) =>
       if (fact.observed.status !== "failed") return []
       const bounds = boundsOf(world, fact)
       const next = facts[n + 1]?.observed
-      const wait = fact.observed.retryAfterMs
+      const wait = fact.observed.waitMs
       // Attempts of real processes are identified by their times only.
       const stored = wait === undefined || (wait === null) === (bounds === null)
       const within = wait == null || bounds === null || (bounds[0] <= wait && wait <= bounds[1])

@@ -7,22 +7,22 @@
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason, isUncounted } from "@posthorn/domain/Verdict"
 import type {
-  Begun,
   Claim,
   ClaimOutcome,
   Content,
   Cursor,
   Due,
   DueRow,
-  Heads,
+  EndpointFirsts,
   LaneRef,
-  Rated,
+  RateLimited,
   Refill,
+  Starts,
   VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
-import { CLOCK_ERROR_MS } from "../../src/lanes/Rate.ts"
-import { FENCE_MS } from "../../src/ownership/Shards.ts"
+import { CLOCK_ERROR_MS } from "../../src/dispatcher/SlidingWindow.ts"
+import { LEASE_TIMEOUT_MS } from "../../src/ownership/Shards.ts"
 import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
 
 export class Model {
@@ -133,7 +133,7 @@ export class Model {
     return { horizon: this.micros, open, rows, stopped }
   }
 
-  heads(after: LaneRef | null, most: number): Heads {
+  firstOfEndpoints(after: LaneRef | null, most: number): EndpointFirsts {
     const keyOf = ({ endpointId, workspaceId }: LaneRef) => `${workspaceId} ${endpointId}`
     const firsts = new Map<string, DueRow>()
     const all = [...this.queue.values()].sort(
@@ -156,7 +156,7 @@ export class Model {
     return dues.length === 0 ? null : Math.min(...dues.map((row) => row.due))
   }
 
-  dueOf(refills: ReadonlyArray<Refill>): ReadonlyArray<DueRow> {
+  dueOfEndpoints(refills: ReadonlyArray<Refill>): ReadonlyArray<DueRow> {
     const rows = this.dueRows()
     return refills.flatMap(({ deliveryId, due, endpointId, wanted }) =>
       rows
@@ -195,16 +195,16 @@ export class Model {
     })
   }
 
-  begun(
-    rated: ReadonlyArray<Rated>,
-    suspectedUntil: (shard: number) => number | undefined
-  ): ReadonlyArray<Begun> {
+  startsSince(
+    rated: ReadonlyArray<RateLimited>,
+    inDoubtUntilOf: (shard: number) => number | undefined
+  ): ReadonlyArray<Starts> {
     return rated.map(({ endpointId, mostUnrecorded, perSeconds, requests }) => {
       const begins = this.beginsOf(endpointId)
       const after = (moment: number) => [...begins.values()].filter((at) => at > moment - perSeconds * 1_000)
-      const until = suspectedUntil(this.endpoints.get(endpointId)!.shard)
+      const until = inDoubtUntilOf(this.endpoints.get(endpointId)!.shard)
       if (until !== undefined) {
-        const stopped = until / 1_000 + FENCE_MS + CLOCK_ERROR_MS
+        const stopped = until / 1_000 + LEASE_TIMEOUT_MS + CLOCK_ERROR_MS
         const due = [...this.queue.values()].filter(
           (row) => row.endpointId === endpointId && row.due <= stopped * 1_000
         )
@@ -280,8 +280,8 @@ export class Model {
         })
         .map(({ endpointId }) => endpointId as string)
     )
-    for (const { at, attemptId, endpointId, underRate } of group)
-      if (underRate) this.beginsOf(endpointId).set(attemptId, at)
+    for (const { at, attemptId, endpointId, rateLimited } of group)
+      if (rateLimited) this.beginsOf(endpointId).set(attemptId, at)
     for (const [place, observed] of group.entries()) {
       if (changed.has(observed.endpointId)) continue
       const delivery = this.deliveries.get(observed.deliveryId)
@@ -295,7 +295,7 @@ export class Model {
       delivery.status = observed.status
       delivery.attempts = observed.ordinal
       delivery.lastStatus = observed.httpStatus
-      const retry = observed.retryAfterMs
+      const retry = observed.waitMs
       delivery.nextAttemptAt = retry === null ? null : this.now() + retry
       const row = this.queue.get(observed.deliveryId)
       if (row !== undefined && retry !== null) {

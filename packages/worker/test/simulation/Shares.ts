@@ -3,8 +3,8 @@
  */
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, type Scope } from "effect"
-import type { Hearer } from "../../src/loops/Listener.ts"
 import type { Owner } from "../../src/ownership/Ownership.ts"
+import type { Hearer } from "../../src/polling/Listener.ts"
 import { SHARDS } from "./Facts.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 
@@ -33,7 +33,7 @@ export class Shares {
   private readonly owners = new Map<number, Worker | null>()
   /** The owner of a shard that was not given back, and the doubt passed to its last taker; as in `posthorn.shards`. */
   private readonly unclean = new Map<number, Worker>()
-  private readonly suspectUntil = new Map<number, number>()
+  private readonly inDoubtUntil = new Map<number, number>()
 
   /** A shard is taken over from a worker that did not give it back. */
   private readonly takenOver: (shard: number) => void
@@ -45,8 +45,8 @@ export class Shares {
   }
 
   /** In microseconds; undefined when the last owner gave it back. */
-  suspectedUntil(shard: number): number | undefined {
-    return this.suspectUntil.get(shard)
+  inDoubtUntilOf(shard: number): number | undefined {
+    return this.inDoubtUntil.get(shard)
   }
 
   /** Takes everything from a worker that is taken for dead: its shards were not given back cleanly. */
@@ -90,23 +90,23 @@ export class Shares {
 
   private give(shard: number, worker: Worker): void {
     const last = this.unclean.get(shard)
-    if (last === undefined) this.suspectUntil.delete(shard)
+    if (last === undefined) this.inDoubtUntil.delete(shard)
     else if (last !== worker) {
-      this.suspectUntil.set(shard, this.time.now * 1000)
+      this.inDoubtUntil.set(shard, this.time.now * 1000)
       this.takenOver(shard)
     }
     this.unclean.delete(shard)
     this.owners.set(shard, worker)
     worker.shards.add(shard)
-    worker.owner!.taken(shard, this.suspectUntil.get(shard) ?? null)
+    worker.owner!.taken(shard, this.inDoubtUntil.get(shard) ?? null)
   }
 
   /** What each owner does now and then: `left` is whether something that was due by then still waits. */
-  clearSuspicion(left: (shard: number, until: number) => boolean): void {
+  clearDoubt(left: (shard: number, until: number) => boolean): void {
     for (const [shard, owner] of this.owners) {
-      const until = this.suspectUntil.get(shard)
+      const until = this.inDoubtUntil.get(shard)
       if (until === undefined || !owner?.alive || !owner.certain || left(shard, until)) continue
-      this.suspectUntil.delete(shard)
+      this.inDoubtUntil.delete(shard)
       owner.owner!.cleared(shard)
     }
   }

@@ -8,11 +8,11 @@ import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
 /** The tables that each statement reads or writes, as far as they are locked here. */
 const TABLES: Readonly<Record<string, ReadonlyArray<string>>> = {
-  deliveries: ["load", "record", "held", "deadLetter"],
-  queue: ["due", "heads", "nextDue", "dueOf", "record", "held", "countClaims"]
+  deliveries: ["load", "record", "blocked", "deadLetter"],
+  queue: ["due", "firstOfEndpoints", "nextDue", "dueOfEndpoints", "record", "blocked", "countClaims"]
 }
 /** These write, once they have their locks; the others have read by then. */
-const WRITES = new Set(["record", "held", "deadLetter", "countClaims"])
+const WRITES = new Set(["record", "blocked", "deadLetter", "countClaims"])
 /** `lock_timeout` of the statements that write, and of the connection. */
 const WRITE_WAITS_MS = 500
 const WAITS_MS = 5_000

@@ -9,9 +9,9 @@ import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
 import { type Context, Effect, Layer } from "effect"
-import { Listener } from "../../src/loops/Listener.ts"
+import { type Outgoing, Receiver } from "../../src/attempt/Sender.ts"
 import { Ownership } from "../../src/ownership/Ownership.ts"
-import { type Outgoing, Receiver } from "../../src/Receiver.ts"
+import { Listener } from "../../src/polling/Listener.ts"
 import { Tuning } from "../../src/Tuning.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
 import { HANG_MS } from "./Answers.ts"
@@ -38,11 +38,13 @@ export const services = (
   const queue: Context.Tag.Service<Queue> = {
     due: (marks, skip, perShard, scanLimit) =>
       statement("due", () => model.due(marks, skip, perShard, scanLimit)),
-    heads: (after, most) => statement("heads", () => model.heads(after, most)),
+    firstOfEndpoints: (after, most) =>
+      statement("firstOfEndpoints", () => model.firstOfEndpoints(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
-    dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
+    dueOfEndpoints: (lanes) => statement("dueOfEndpoints", () => model.dueOfEndpoints(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
-    begun: (rated) => statement("begun", () => model.begun(rated, (shard) => shares.suspectedUntil(shard))),
+    startsSince: (rated) =>
+      statement("startsSince", () => model.startsSince(rated, (shard) => shares.inDoubtUntilOf(shard))),
     countClaims: (claims, limit, sending) =>
       statement("countClaims", () => model.countClaims(claims, limit, sending)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
@@ -53,7 +55,7 @@ export const services = (
       record: (observed) =>
         statement("record", () => model.record(observed.map((one) => ({ ...one, at: trueTime(one) })))),
       policies: (endpoints) => statement("policies", () => model.policies(endpoints)),
-      held: () => statement("held", () => new Set<string>()),
+      blocked: () => statement("blocked", () => new Set<string>()),
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),
     Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),
@@ -83,7 +85,7 @@ export const services = (
           worker.hearer = hearer
           worker.locks = {
             take: (shards) => statement("sleep", () => (worker.hears ? model.sleep(worker, shards) : [])),
-            giveBack: statement("wakeUp", () => model.wakeUp(worker))
+            release: statement("wakeUp", () => model.wakeUp(worker))
           }
           if (worker.hears) hearer.listening(worker.locks)
           return Effect.never

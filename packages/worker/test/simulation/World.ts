@@ -21,13 +21,13 @@ import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
+import type { Outgoing } from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
-import type { Hearer } from "../../src/loops/Listener.ts"
-import type { Outgoing } from "../../src/Receiver.ts"
+import type { Hearer } from "../../src/polling/Listener.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
 import { FAIR_MS, members, planCrowd } from "./Crowd.ts"
-import { type Answered, type Endpoint, type Mended, type Post, type Secret, SHARDS } from "./Facts.ts"
+import { type Answered, type Endpoint, type EndpointChange, type Post, type Secret, SHARDS } from "./Facts.ts"
 import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
@@ -49,7 +49,7 @@ const PROMPT_MS = 3_000
 /** What clocks are set to: back by a year, an hour, a second; ahead; right again. */
 const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_000, 0, 3_600_000]
 const SLICE_MS = 2_000
-const BEAT_MS = 1_000
+const HEARTBEAT_MS = 1_000
 const idOf = (endpoint: number) => `whe_${endpoint}`
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
@@ -70,7 +70,7 @@ export class World implements Judged {
   readonly posts: Array<Post> = []
   readonly secrets: Array<Secret> = []
   readonly answered: Array<Answered> = []
-  readonly mended: Array<Mended> = []
+  readonly endpointChanges: Array<EndpointChange> = []
   poison: string | null = null
   private readonly commits = new Map<string, { readonly begunAt: number; readonly committedAt: number }>()
   /** Faults that may each repeat what was in flight at one worker. */
@@ -142,7 +142,7 @@ export class World implements Judged {
       ({ from, to }) => from <= committedAt + this.plan.noticeMs && committedAt < to
     )
     const soon = committedAt + this.plan.tuning.pollMs + PROMPT_MS
-    const reached = committedAt - begunAt < tuned.lookBackMs - tuned.deafPollMs - PROMPT_MS / 10
+    const reached = committedAt - begunAt < tuned.lookBackMs - tuned.notListeningPollMs - PROMPT_MS / 10
     return silence === undefined || reached ? soon : Math.max(soon, silence.to + PROMPT_MS)
   }
 
@@ -176,8 +176,8 @@ export class World implements Judged {
   private beat(): void {
     const left = (shard: number, until: number) =>
       [...this.model.queue.values()].some((row) => row.shard === shard && row.due <= until)
-    this.shares.clearSuspicion(left)
-    this.time.after(BEAT_MS, () => this.beat())
+    this.shares.clearDoubt(left)
+    this.time.after(HEARTBEAT_MS, () => this.beat())
   }
 
   private publish(): void {
@@ -264,7 +264,7 @@ export class World implements Judged {
       term: 0,
       owner: null,
       hearer: null,
-      locks: { take: () => Effect.succeed([]), giveBack: Effect.void },
+      locks: { take: () => Effect.succeed([]), release: Effect.void },
       shards: new Set(),
       hears: true,
       clockOff: 0,
@@ -366,21 +366,21 @@ export class World implements Judged {
   }
 
   /** Something that its requests depend on is changed. */
-  private mend({ id, shard, streak }: Endpoint): void {
+  private changeEndpoint({ id, shard, streak }: Endpoint): void {
     for (const worker of this.shares.workers) {
       if (!worker.alive || worker.hearer === null) continue
       const { hearer } = worker
       this.time.after(this.laterChance.between(0, this.plan.noticeMs), () => {
         if (!worker.hears) return
-        this.mended.push({ endpointId: id, worker: worker.id, at: this.time.now })
-        hearer.mended(id, streak, shard)
+        this.endpointChanges.push({ endpointId: id, worker: worker.id, at: this.time.now })
+        hearer.endpointChanged(id, streak, shard)
       })
     }
   }
 
   private repolicy(endpoint: Endpoint): void {
     this.model.repolicy(endpoint, this.ownPolicy())
-    this.mend(endpoint)
+    this.changeEndpoint(endpoint)
   }
 
   private planTrouble(): void {
@@ -427,7 +427,7 @@ export class World implements Judged {
     worker.hears = false
     // PostgreSQL may notice the broken connection before the worker does, or after.
     this.time.after(this.chance.between(0, 2 * unaware), () => this.model.wakeUp(worker))
-    this.time.after(unaware, () => hearer.deaf())
+    this.time.after(unaware, () => hearer.stoppedListening())
     this.time.after(unaware + lasting, () => {
       worker.hears = true
       hearer.listening(worker.locks)
@@ -477,7 +477,7 @@ export class World implements Judged {
       this.time.after(this.chance.between(100, 8_000), () => {
         model.enable(endpoint)
         this.notify(null, [])
-        this.mend(endpoint)
+        this.changeEndpoint(endpoint)
       })
     }
   }

@@ -1,0 +1,62 @@
+/**
+ * Exports attempts as spans of the trace in which their event was published, if an exporter is configured: beneath the span of
+ * the request that published it, if that began the trace.
+ *
+ * At most `MOST` delivered attempts a second, and as many failed ones. So tracing stays cheap at any rate, and failures are
+ * still seen.
+ */
+
+import type { Observed } from "@posthorn/persistence/engine/Records"
+import { type Finished, requestSpanOf, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
+import { Effect } from "effect"
+import type { Waiting } from "../dispatcher/Lane.ts"
+import type { Settled } from "../dispatcher/Stages.ts"
+
+const MOST = 100
+
+const MINUTE_MICROS = 60_000_000
+const microsOf = (tail: string) => Number.parseInt(tail.slice(0, 13), 16)
+
+/**
+ * Trace ids that Posthorn makes begin with the time, as ids do. A request makes its trace id a moment before its deliveries; in
+ * SQL the trace has the event's own microsecond, and no span.
+ */
+const isOfRequest = (traceId: string, deliveryId: string): boolean => {
+  const apart = microsOf(deliveryId.slice(4)) - microsOf(traceId)
+  return apart > 0 && apart < MINUTE_MICROS
+}
+
+const attributesOf = (row: Waiting, { ordinal, url, ...rest }: Observed) => ({
+  "posthorn.workspace_id": row.workspaceId,
+  "posthorn.endpoint_id": row.endpointId,
+  "posthorn.delivery_id": row.deliveryId,
+  "posthorn.attempt": ordinal,
+  "posthorn.status": rest.status,
+  "http.request.method": "POST",
+  "server.address": URL.canParse(url) ? new URL(url).host : "",
+  ...(rest.httpStatus !== null && { "http.response.status_code": rest.httpStatus })
+})
+
+/** Undefined when no exporter is configured. */
+export const attemptSpans: Effect.Effect<((settled: Settled) => void) | undefined> = Effect.map(
+  spanWriter,
+  (write) => {
+    if (write === undefined) return undefined
+    const budgets = { good: new SpanBudget(MOST), bad: new SpanBudget(MOST) }
+    return ({ observed, row, traceId }) => {
+      const { at, durationMs, failureReason } = observed
+      const budget = failureReason === null ? budgets.good : budgets.bad
+      if (!budget.take(at)) return
+      const span: Finished = {
+        name: "attempt",
+        traceId,
+        parentSpanId: isOfRequest(traceId, row.deliveryId) ? requestSpanOf(traceId) : undefined,
+        startMs: at,
+        durationMs,
+        attributes: attributesOf(row, observed),
+        failure: failureReason
+      }
+      write(span)
+    }
+  }
+)

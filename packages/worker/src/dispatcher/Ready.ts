@@ -1,0 +1,46 @@
+/** Loaded deliveries until a slot is free. Workspaces take turns; within one, loading order. */
+
+import { Deque } from "./Deque.ts"
+import type { Lane } from "./Lane.ts"
+import type { Loaded } from "./Stages.ts"
+import type { Workspace } from "./Workspace.ts"
+
+export class Ready {
+  /** By workspace; the one whose turn is next comes first. */
+  private readonly lines = new Map<Workspace<Lane>, Deque<Loaded>>()
+  length = 0
+
+  push(loaded: Loaded): void {
+    const { workspace } = loaded.row.lane
+    const line = this.lines.get(workspace) ?? new Deque<Loaded>()
+    line.push(loaded)
+    this.lines.set(workspace, line)
+    this.length++
+  }
+
+  /** The next delivery of a workspace that may take a slot. */
+  next(open: (workspace: Workspace<Lane>) => boolean): Loaded | undefined {
+    for (const [workspace, line] of this.lines) {
+      if (!open(workspace)) continue
+      const loaded = line.shift()
+      this.lines.delete(workspace)
+      if (line.length > 0) this.lines.set(workspace, line)
+      this.length--
+      return loaded
+    }
+    return undefined
+  }
+
+  /** Removes and returns those that are selected. */
+  remove(concerned: (loaded: Loaded) => boolean): ReadonlyArray<Loaded> {
+    const all = [...this.lines.values()].flatMap((line) => line.takeAll())
+    this.lines.clear()
+    this.length = 0
+    const removed: Array<Loaded> = []
+    for (const loaded of all) {
+      if (concerned(loaded)) removed.push(loaded)
+      else this.push(loaded)
+    }
+    return removed
+  }
+}

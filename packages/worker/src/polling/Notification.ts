@@ -1,0 +1,50 @@
+/**
+ * What a notification says. PostgreSQL lets every role of the database notify, so each part is checked: a statement with anything
+ * else in it would fail again and again. What cannot be read, perhaps of another version, means that there may be something
+ * anywhere.
+ */
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
+
+export type Notification =
+  /** Something may be due anywhere. */
+  | { readonly kind: "anything" }
+  /** Something is due in these shards from this moment on (microseconds since 1970). */
+  | { readonly kind: "due"; readonly since: number; readonly shards: ReadonlyArray<number> }
+  /** This delivery was published. */
+  | { readonly kind: "published"; readonly row: DueRow }
+  /** The endpoint was enabled or changed, after so many attempts in a row that failed. */
+  | {
+      readonly kind: "endpointChanged"
+      readonly endpointId: EndpointId
+      readonly failures: number
+      readonly shard: number
+    }
+  | { readonly kind: "policy"; readonly workspaceId: WorkspaceId }
+
+const TAIL = "[0-9a-f]{29}"
+const DUE = /^(\d{1,16}) (\d{1,2}(?:,\d{1,2})*)$/
+const PUBLISHED = new RegExp(`^(\\d{1,16}) (\\d{1,2}) (wsp_${TAIL}) (whe_${TAIL}) (whd_${TAIL})$`)
+const ENDPOINT = new RegExp(`^endpoint (whe_${TAIL}) (\\d{1,9}) (\\d{1,2})$`)
+const POLICY = new RegExp(`^policy (wsp_${TAIL})$`)
+
+export const notificationOf = (payload: string): Notification => {
+  const due = DUE.exec(payload)
+  if (due !== null) return { kind: "due", since: Number(due[1]), shards: due[2]!.split(",").map(Number) }
+  const published = PUBLISHED.exec(payload)
+  if (published !== null) {
+    const [since, shard] = [Number(published[1]), Number(published[2])]
+    const ids = { workspaceId: published[3]!, endpointId: published[4]!, deliveryId: published[5]! }
+    return { kind: "published", row: { ...ids, shard, due: since, attempts: 0, claims: 0, atOnce: false } }
+  }
+  const changed = ENDPOINT.exec(payload)
+  if (changed !== null)
+    return {
+      kind: "endpointChanged",
+      endpointId: changed[1]!,
+      failures: Number(changed[2]),
+      shard: Number(changed[3])
+    }
+  const policy = POLICY.exec(payload)
+  return policy === null ? { kind: "anything" } : { kind: "policy", workspaceId: policy[1]! }
+}

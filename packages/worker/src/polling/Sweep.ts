@@ -1,0 +1,63 @@
+/**
+ * Finds every waiting delivery that is not in memory, without any hint: those from before the shard was taken, those whose
+ * notification was lost, and those committed long after their due time.
+ *
+ * It finds the first due row of each endpoint. From there the endpoint's lane reads on: at once if that row is not in memory,
+ * else when the lane runs low. So a sweep costs one index step for each endpoint with a backlog, however large, and rows of
+ * disabled endpoints are never read again. New rows are read between its steps, and all its steps together take at most a
+ * twentieth of the time.
+ *
+ * Source: docs/adr/0010-engine.md.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import type { LaneRef } from "@posthorn/persistence/engine/Queue"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Effect } from "effect"
+import type { PollerParts } from "../Parts.ts"
+
+export class Sweep {
+  private readonly parts: PollerParts
+  private running = false
+  private after: LaneRef | null = null
+  private begun = 0
+  private cost = 0
+  private nextAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: PollerParts) {
+    this.parts = parts
+  }
+
+  /** Restarts from the first endpoint, at once. */
+  begin(): void {
+    this.running = true
+    this.after = null
+    this.begun++
+  }
+
+  /** One step, if it is time for one. True if there are more steps. */
+  readonly step: Effect.Effect<boolean, SqlError> = Effect.flatMap(elapsedNow, (since) => {
+    const { dispatcher, queue, tuning } = this.parts
+    if (dispatcher.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
+    if (!this.running) this.begin()
+    const { begun } = this
+    dispatcher.readStarted()
+    return queue.firstOfEndpoints(this.after, tuning.sweepStep).pipe(
+      Effect.tap(({ rows }) => Effect.sync(() => dispatcher.sweep(rows))),
+      Effect.ensuring(Effect.sync(() => dispatcher.readEnded())),
+      Effect.zipWith(elapsedNow, ({ next }, now) => this.went(since, now, next, begun))
+    )
+  })
+
+  private went(since: number, now: number, next: LaneRef | null, begun: number): boolean {
+    const { sweepMs, sweepShare } = this.parts.tuning
+    this.cost += now - since
+    // It was restarted meanwhile.
+    if (begun !== this.begun) return true
+    this.after = next
+    if (next !== null) return true
+    this.running = false
+    this.nextAt = now + Math.max(sweepMs, sweepShare * this.cost)
+    this.cost = 0
+    return false
+  }
+}

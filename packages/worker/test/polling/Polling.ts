@@ -1,0 +1,36 @@
+/** A poller alone, with a queue of the test and a hub that no other loop uses. */
+import type { Queue } from "@posthorn/persistence/engine/Queue"
+import { Effect } from "effect"
+import { Dispatcher, type DispatcherOptions } from "../../src/dispatcher/Dispatcher.ts"
+import { Poller } from "../../src/polling/Poller.ts"
+import { PollInbox } from "../../src/polling/PollInbox.ts"
+import { tuned } from "../../src/Tuning.ts"
+
+/** Options of a hub without loops. */
+export const alone: DispatcherOptions = {
+  ...tuned,
+  endpointConcurrency: 10,
+  slots: 0,
+  retryDelayMs: 0,
+  later: () => undefined,
+  wakeAt: () => undefined,
+  pollFrom: () => undefined
+}
+
+export const pollerOf = (queue: Queue["Type"]) =>
+  Effect.map(Effect.clock, (clock) => {
+    const inbox = new PollInbox()
+    const dispatcher = new Dispatcher({ ...alone, pollFrom: inbox.pollFrom })
+    return { inbox, dispatcher, poller: new Poller({ queue, dispatcher, inbox, clock, tuning: tuned }) }
+  })
+
+/** A queue in which nothing waits, except what the test's `due` returns. */
+export const quietQueue: Omit<Queue["Type"], "due"> = {
+  firstOfEndpoints: () => Effect.succeed({ rows: [], next: null }),
+  nextDue: () => Effect.succeed(null),
+  dueOfEndpoints: () => Effect.succeed([]),
+  load: () => Effect.succeed([]),
+  startsSince: () => Effect.succeed([]),
+  countClaims: () => Effect.succeed(new Map()),
+  disabledAmong: () => Effect.succeed([])
+}
