@@ -114,6 +114,8 @@ export const serverLive = Layer.scoped(
       // The platform's counts of fibers are not used.
       Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
     )
+    // A client only offers an upgrade (RFC 9110 §7.8). While somebody listens for it, Node takes the body away from the request.
+    node.removeAllListeners("upgrade")
     yield* Effect.addFinalizer(() => readiness.drain)
     return server
   })

@@ -1,3 +1,8 @@
+import { execFile, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
 import { Effect } from "effect"
@@ -5,6 +10,20 @@ import { unknown } from "../Fixtures.ts"
 import { sendRaw } from "../RawHttp.ts"
 import { pathOf, sampleOf, type World } from "../Samples.ts"
 import { OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
+
+/** `java File.java` compiles first, so it needs a JDK. */
+const hasJdk = spawnSync("javac", ["-version"]).status === 0
+
+const PUBLISH_JAVA = `import java.net.URI;
+import java.net.http.*;
+class Publish {
+  public static void main(String[] args) throws Exception {
+    var request = HttpRequest.newBuilder(URI.create(args[0]))
+      .header("authorization", "Bearer " + args[1]).header("content-type", "application/json")
+      .POST(HttpRequest.BodyPublishers.ofString("{\\"eventType\\":\\"a.b\\",\\"payload\\":1}")).build();
+    System.out.println(HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).statusCode());
+  }
+}`
 
 const problem = (_tag: string, status: number) =>
   expect.objectContaining({ _tag, status, traceId: expect.any(String) })
@@ -38,6 +57,42 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
         expect(page.headers.get("allow")).toBe("GET, HEAD")
         for (const answer of [broken, nothing]) expect(answer.body).toEqual(problem("RouteNotFound", 404))
       })
+  )
+
+  it.effect("§7.1 an offered upgrade is ignored, and the body is read", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const ws = yield* entered
+      const body = JSON.stringify({ eventType: "a.b", payload: 1 })
+      // As Java's HttpClient and `curl --http2` send it by default over plain HTTP.
+      const offer =
+        "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAAAAIAAAAB\r\n"
+      const publish = `POST /workspaces/${ws.slug}/events HTTP/1.1\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n`
+      const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`
+      const answers = yield* Effect.forEach(
+        [`GET /health/live HTTP/1.1\r\n${offer}\r\n`, `${publish}${head}${offer}\r\n${body}`],
+        (request) => sendRaw(url, (socket) => socket.write(request))
+      )
+      expect(answers.map(({ status }) => status)).toEqual([200, 202])
+    })
+  )
+
+  it.effect.skipIf(!hasJdk)("§7.1 Java's own client publishes over plain HTTP", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const ws = yield* entered
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "java-"))),
+        (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+      )
+      const file = join(folder, "Publish.java")
+      writeFileSync(file, PUBLISH_JAVA)
+      const run = promisify(execFile)
+      const { stdout } = yield* Effect.promise(() =>
+        run("java", [file, `${url}/workspaces/${ws.slug}/events`, OPERATOR_TOKEN])
+      )
+      expect(stdout.trim()).toBe("202")
+    }).pipe(Effect.scoped)
   )
 
   it.effect("§4.3 a # in the request target is 400, and a ; belongs to its segment", () =>
