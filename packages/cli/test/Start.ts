@@ -15,7 +15,7 @@ export const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C a
 
 /** Runs `npm start` until it says how to stop, then sends Ctrl-C. */
 export const startAndStop = async (environment: Environment) => {
-  const child = startCommand([], { PORT: "0", ...environment }, join(root, "scripts", "start.mjs"))
+  const child = startCommand([], { PORT: "0", ...environment }, [join(root, "scripts", "start.mjs")])
   const end = ended(child)
   await saying(child)(/Ctrl-C stops/)
   child.kill("SIGINT")

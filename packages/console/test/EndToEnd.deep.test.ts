@@ -1,4 +1,6 @@
 /** The console as people use it, story by story. EndToEnd.test.ts has the first story, from a link to a delivery. */
+
+import { untilAsked } from "@posthorn/testkit/Until"
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { enter, settled } from "./Browser.ts"
@@ -32,14 +34,7 @@ inChromium("the console in Chromium", (on) => {
       events: Array.from({ length: count }, (_, id) => ({ eventType: "invoice.paid", payload: { id } }))
     })
 
-  /** Waits until the server says so. */
-  const until = async (holds: () => Promise<boolean>) => {
-    for (let turn = 0; turn < 300; turn++) {
-      if (await holds()) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    throw new Error("it never held")
-  }
+  const until = (holds: () => Promise<boolean>) => untilAsked(holds, (yes) => yes)
 
   const go = (page: Page, name: string) =>
     page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).click()

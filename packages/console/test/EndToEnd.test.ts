@@ -48,7 +48,7 @@ inChromium("the console in Chromium", (on) => {
     expect(await page.content()).not.toContain(secret)
     const [cookie] = await context.cookies()
     expect(cookie).toMatchObject({ path: "/console", httpOnly: true, sameSite: "Strict" })
-    expect(on.stage.logs.join("")).not.toContain(new URL(link).hash.slice(6))
+    expect(on.stage.logs()).not.toContain(new URL(link).hash.slice(6))
   })
 
   it("§4 shows the reference in a sandbox: under an origin of its own, without a session", async () => {

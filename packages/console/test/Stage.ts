@@ -2,12 +2,10 @@
  * The environment of the console's tests: the command as `serve` and `work` on a database of its own, a receiver whose
  * answer can be changed, and Debian's Chromium. All parts are real.
  */
-import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { makeBundle, type Process, startReady } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import {
   dropDatabase,
@@ -19,37 +17,15 @@ import {
 import { Effect } from "effect"
 import pg from "pg"
 
-const root = fileURLToPath(new URL("../../..", import.meta.url))
-const main = join(root, "build", "posthorn.mjs")
-
 export const OPERATOR_TOKEN = "operator-token-of-the-console-tests"
 
 /** Builds command and console when they are older than their sources. */
 export const build = async () => {
-  const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
-  const { buildConsole } = (await import(join(root, "scripts", "console.mjs"))) as {
-    buildConsole: () => void
-  }
-  await bundle()
+  const file = new URL("../../../scripts/console.mjs", import.meta.url).href
+  const { buildConsole } = (await import(file)) as { buildConsole: () => void }
+  await makeBundle()
   buildConsole()
 }
-
-const said = (child: ChildProcess, text: string) =>
-  new Promise<void>((resolve, reject) => {
-    let out = ""
-    const hear = (chunk: Buffer) => {
-      out += chunk
-      if (out.includes(text)) resolve()
-    }
-    child.stdout!.on("data", hear)
-    child.stderr!.on("data", hear)
-    child.once("exit", () => reject(new Error(`It ended without "${text}": ${out}`)))
-  })
-
-const ended = (child: ChildProcess) =>
-  child.exitCode !== null || child.signalCode !== null
-    ? Promise.resolve()
-    : new Promise<void>((resolve) => child.once("exit", () => resolve()))
 
 /** Answers every webhook with `status`, and stores what it receives. */
 export const startReceiver = async () => {
@@ -80,7 +56,6 @@ export const startStage = async (
   const port = await Effect.runPromise(freePort)
   const url = `http://localhost:${port}`
   const env = {
-    PATH: process.env.PATH,
     DATABASE_URL: databaseUrl,
     ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
     OPERATOR_TOKEN,
@@ -96,20 +71,17 @@ export const startStage = async (
     RATE_LIMIT_ASSISTANT: "off",
     ...environment
   }
-  const children = new Map<string, ChildProcess>()
-  const logs: Array<string> = []
-  const start = async (role: "serve" | "work") => {
-    const child = spawn(process.execPath, [main, role], { env, stdio: ["ignore", "pipe", "pipe"] })
-    child.stdout!.on("data", (chunk) => logs.push(String(chunk)))
-    child.stderr!.on("data", (chunk) => logs.push(String(chunk)))
-    children.set(role, child)
-    await said(child, role === "serve" ? "listening" : "delivering")
+  const started: Array<{ readonly role: string; readonly process: Process }> = []
+  const start = async (role: "serve" | "work") =>
+    void started.push({ role, process: await startReady(role, env) })
+  const stop = async (wanted: "serve" | "work") => {
+    for (const { process, role } of started) {
+      if (role !== wanted) continue
+      process.signal("SIGKILL")
+      await Effect.runPromise(process.ended)
+    }
   }
-  const stop = async (role: "serve" | "work") => {
-    const child = children.get(role)
-    child?.kill("SIGKILL")
-    if (child !== undefined) await ended(child)
-  }
+  const logs = () => started.map(({ process: { log, said } }) => said() + log()).join("")
 
   const api = async (method: string, path: string, body?: unknown, token = OPERATOR_TOKEN) => {
     const response = await fetch(`${url}${path}`, {

@@ -1,6 +1,7 @@
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
+import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/EmbeddedPostgres.ts"
 import { liveServer } from "../src/internal/PostgresLock.ts"
@@ -12,7 +13,6 @@ import {
   query,
   recall,
   remember,
-  until,
   withServer
 } from "./EmbeddedPostgresKit.ts"
 
@@ -55,7 +55,11 @@ describe("the end", () => {
 
         child.kill("SIGKILL")
         // The next start need not wait for a server that is stopping.
-        if (isWaitedFor) yield* until(() => liveServer(clusterIn(dataDir)) === undefined)
+        if (isWaitedFor)
+          yield* until(
+            Effect.sync(() => liveServer(clusterIn(dataDir))),
+            (live) => live === undefined
+          )
 
         expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
       })

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
-import { Effect, Redacted, Schedule } from "effect"
+import { Effect, Redacted } from "effect"
 import pg from "pg"
 import * as EmbeddedPostgres from "../src/EmbeddedPostgres.ts"
 
@@ -39,12 +39,6 @@ export const remember = (url: Redacted.Redacted | string) =>
 
 export const recall = (url: Redacted.Redacted | string) =>
   query(url, "select answer from kept").pipe(Effect.map((rows) => rows[0]?.answer))
-
-export const until = (condition: () => boolean) =>
-  Effect.sync(condition).pipe(
-    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeout("30 seconds")
-  )
 
 /** Starts in a scope of its own, so that the server is stopped when `use` has ended. */
 export const withServer = <A, E>(

@@ -20,10 +20,11 @@ import { join } from "node:path"
 import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
 import * as Database from "@posthorn/persistence/client/Database"
 import { migrate } from "@posthorn/persistence/operations/Migrator"
-import { Effect, Exit, Redacted, Schedule, Scope } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 import pg from "pg"
 import { freePort } from "./FreePort.ts"
 import { execute } from "./TestCluster.ts"
+import { until } from "./Until.ts"
 
 export interface ReplicatedCluster {
   /** The URL of both, for clients that find the one that accepts writes. */
@@ -50,8 +51,6 @@ interface Server {
 
 const clusterOf = (server: Pick<Server, "dataDir">) => join(server.dataDir, "postgres")
 
-const AGAIN_MS = 50
-
 const ask = <A extends pg.QueryResultRow>(url: string, statement: string) =>
   Effect.promise(async () => {
     const client = new pg.Client({ connectionString: url })
@@ -63,12 +62,13 @@ const ask = <A extends pg.QueryResultRow>(url: string, statement: string) =>
     }
   })
 
-const until = (url: string, question: string) =>
-  ask<{ answer: boolean }>(url, `select ${question} as answer`).pipe(
-    Effect.repeat({
-      until: ([row]) => row?.answer === true,
-      schedule: Schedule.spaced(AGAIN_MS)
-    })
+const holds = (url: string, question: string) =>
+  Effect.orDie(
+    until(
+      ask<{ answer: boolean }>(url, `select ${question} as answer`),
+      ([row]) => row?.answer === true,
+      "1 minute"
+    )
   )
 
 /** The server may run as another user. */
@@ -194,9 +194,9 @@ export const make: Effect.Effect<ReplicatedCluster, never, Scope.Scope> = Effect
     yield* copy(primary, standby.dataDir)
     followIn(clusterOf(standby), new URL(primary.url))
     standby = yield* startAt(standby.dataDir, standby.port)
-    yield* until(primary.url, "exists (select from pg_stat_replication where state = 'streaming')")
+    yield* holds(primary.url, "exists (select from pg_stat_replication where state = 'streaming')")
     yield* execute(primary.url, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
-    yield* until(primary.url, "exists (select from pg_stat_replication where sync_state = 'sync')")
+    yield* holds(primary.url, "exists (select from pg_stat_replication where sync_state = 'sync')")
   })
   yield* follow
   const url = primary.url.replace(`:${primary.port}/`, `:${primary.port},127.0.0.1:${standby.port}/`)

@@ -1,6 +1,7 @@
 /** SIGTERM: requests in flight are finished and recorded, none is repeated, and the shards are given back. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import {
@@ -15,7 +16,6 @@ import {
   timed,
   within
 } from "./processes/Story.ts"
-import { startWorker } from "./processes/WorkerProcess.ts"
 import { queued, Setting, workspace } from "./Setting.ts"
 
 const STOPPING =

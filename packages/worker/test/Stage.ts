@@ -7,7 +7,8 @@ import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { newId } from "@posthorn/domain/Ids"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { generateSecret } from "@posthorn/signature"
-import { Effect, Either, Layer, Redacted, Schedule } from "effect"
+import { seen, until } from "@posthorn/testkit/Until"
+import { Effect, Either, Layer, Redacted } from "effect"
 import * as Worker from "../src/Worker.ts"
 import { defaults, WorkerConfig, type WorkerSettings } from "../src/WorkerConfig.ts"
 
@@ -147,18 +148,7 @@ export const queued = ({ id }: Workspace) =>
     )
   )
 
-/** Shortens a wrong answer in the message: the test runner chokes on thousands of values. */
-export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.slice(0, 500) })
-
-/**
- * Repeats the question until the answer is right, for less than the time between two sweeps: a row that only a sweep finds
- * counts as late. A timeout reports the last answer.
- */
-export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
-  question.pipe(
-    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
-    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("20 seconds"))))
-  )
+export { seen, until }
 
 /** Nothing waits in the workspace any more. */
 export const drained = (where: Workspace) => until(queued(where), (n) => n === 0)

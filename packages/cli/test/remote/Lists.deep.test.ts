@@ -4,9 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { generateSecret, sign } from "@posthorn/signature"
 import { runCommand } from "@posthorn/testkit/Command"
+import { untilAsked } from "@posthorn/testkit/Until"
 import { describe, expect, it } from "vitest"
 import { holdsScalar } from "../../src/remote/Find.ts"
-import { asked, asOperator, call, json, makeEndpoint, posthorn, receiver, runDev, until } from "./Remote.ts"
+import { asked, asOperator, call, json, makeEndpoint, posthorn, receiver, runDev } from "./Remote.ts"
 
 runDev()
 
@@ -213,7 +214,7 @@ describe("posthorn verify", () => {
     const target = await receiver()
     const endpointId = await makeEndpoint(target.url, "cli.verified")
     await json("send", "cli.verified", '{"total":1.50}')
-    await until(
+    await untilAsked(
       () => target.got.length,
       (n) => n === 1
     )

@@ -2,8 +2,9 @@
 import { spawn } from "node:child_process"
 import { generateSecret, sign } from "@posthorn/signature"
 import { ended, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
+import { untilAsked } from "@posthorn/testkit/Until"
 import { describe, expect, it } from "vitest"
-import { asked, call, json, makeEndpoint, posthorn, receiver, runDev, until } from "./Remote.ts"
+import { asked, call, json, makeEndpoint, posthorn, receiver, runDev } from "./Remote.ts"
 
 runDev()
 
@@ -60,7 +61,7 @@ describe("looking", () => {
     const endpointId = await makeEndpoint(target.url, "cli.looked")
     const { deliveryIds, id } = await json("send", "cli.looked", "1")
     const failed = () => json("deliveries", "--endpoint", endpointId, "--status", "failed_permanent")
-    const listed = await until(failed, ({ items }) => items.length === 1)
+    const listed = await untilAsked(failed, ({ items }) => items.length === 1)
     target.close()
 
     const attempts = await json("attempts", listed.items[0].id)
@@ -85,7 +86,7 @@ describe("looking", () => {
     watching.stdout.on("data", (chunk) => (out += chunk))
 
     const { deliveryIds } = await json("send", "cli.watched", "1")
-    await until(
+    await untilAsked(
       () => out.trim().split("\n"),
       (lines) => lines.some((line) => line !== "" && JSON.parse(line).status === "delivered")
     )
@@ -103,11 +104,11 @@ describe("posthorn recover", () => {
     const target = await receiver(400)
     const endpointId = await makeEndpoint(target.url, "cli.lost")
     for (let n = 0; n < 3; n++) await json("send", "cli.lost", String(n))
-    await until(
+    await untilAsked(
       () => target.got.length,
       (n) => n === 3
     )
-    await until(
+    await untilAsked(
       () => call("GET", `/webhooks/${endpointId}/deliveries?status=failed_permanent`),
       ({ body }) => body.items.length === 3
     )
@@ -122,7 +123,7 @@ describe("posthorn recover", () => {
     const disabled = await posthorn("recover", ...range, "--yes", endpointId)
     const enabled = await posthorn("endpoints", "enable", endpointId)
     const recovered = await posthorn("recover", endpointId, ...range, "--yes")
-    await until(
+    await untilAsked(
       () => target.got.length,
       (n) => n === 8
     )
@@ -152,7 +153,7 @@ describe("posthorn listen", () => {
     const [target, copy] = [await receiver(), await receiver(500)]
     const endpointId = await makeEndpoint(target.url, "cli.copied")
     await json("send", "cli.copied", "0")
-    await until(
+    await untilAsked(
       () => target.got.length,
       (n) => n === 1
     )

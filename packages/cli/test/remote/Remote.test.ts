@@ -3,8 +3,9 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { verify } from "@posthorn/signature"
 import { ended, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
+import { untilAsked } from "@posthorn/testkit/Until"
 import { describe, expect, it } from "vitest"
-import { asked, asOperator, call, folder, json, posthorn, receiver, runDev, until } from "./Remote.ts"
+import { asked, asOperator, call, folder, json, posthorn, receiver, runDev } from "./Remote.ts"
 
 runDev()
 
@@ -40,7 +41,7 @@ describe("posthorn listen", () => {
     const [, secret] = await said(/verify with: (whsec_\S+)/)
 
     await json("send", "cli.heard", '{"total": 1.10}')
-    await until(
+    await untilAsked(
       () => target.got.length,
       (n) => n >= 1
     )

@@ -35,14 +35,6 @@ export const call = async (method: string, path: string, body?: unknown) => {
   return { text, body: text === "" ? {} : JSON.parse(text) }
 }
 
-export const until = async <A>(question: () => A | Promise<A>, right: (answer: A) => boolean): Promise<A> => {
-  for (;;) {
-    const answer = await question()
-    if (right(answer)) return answer
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
-
 interface Got {
   readonly headers: IncomingHttpHeaders
   readonly body: string

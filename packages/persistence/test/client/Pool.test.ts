@@ -7,7 +7,8 @@ import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
-import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule, Tracer } from "effect"
+import { until } from "@posthorn/testkit/Until"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Tracer } from "effect"
 
 const CONNECTIONS = 2
 
@@ -27,11 +28,6 @@ const running = (statement: string) =>
     SqlClient.SqlClient,
     (sql) => sql`select pid from pg_stat_activity
       where application_name = 'pool under test' and state = 'active' and query = ${statement}`
-  )
-
-const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
-  Effect.repeat(question, Schedule.recurUntil(right).pipe(Schedule.addDelay(() => "20 millis"))).pipe(
-    Effect.timeout("60 seconds")
   )
 
 const SLEEP = "select pg_sleep(300)"

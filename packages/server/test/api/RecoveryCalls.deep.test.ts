@@ -6,7 +6,7 @@
 import { expect, layer } from "@effect/vitest"
 import type { NextStep } from "@posthorn/domain/diagnosis/Diagnosis"
 import type { Finding } from "@posthorn/domain/diagnosis/Finding"
-import { runCommand } from "@posthorn/testkit/Command"
+import { runCommand, startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver, type Receiver } from "@posthorn/testkit/Receiver"
 import { Context, Effect, Layer } from "effect"
@@ -18,7 +18,6 @@ import {
   workspaceAt
 } from "../../../worker/test/processes/ServeProcess.ts"
 import { within } from "../../../worker/test/processes/Story.ts"
-import { startWorker } from "../../../worker/test/processes/WorkerProcess.ts"
 import { Setting } from "../../../worker/test/Setting.ts"
 import { agentOver, overHttp } from "../mcp/Agent.ts"
 

@@ -9,7 +9,8 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { bundleFile, freshShell } from "@posthorn/testkit/Command"
-import { Effect, Either, Layer, Schedule } from "effect"
+import { until as untilRight } from "@posthorn/testkit/Until"
+import { Effect, Either, Layer } from "effect"
 import * as Worker from "../../../worker/src/Worker.ts"
 import { defaults, WorkerConfig } from "../../../worker/src/WorkerConfig.ts"
 import { type Loose, MASTER_KEY, testServer } from "../TestServer.ts"
@@ -53,11 +54,7 @@ export const agentOver = (transport: Transport) =>
         return result.structuredContent as unknown as Loose
       })
     const until = (name: string, args: Readonly<Record<string, unknown>>, holds: (told: Loose) => boolean) =>
-      use(name, args).pipe(
-        Effect.filterOrFail(holds),
-        Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(2_000))),
-        Effect.orDie
-      )
+      Effect.orDie(untilRight(use(name, args), holds, "50 seconds"))
     /** Waits for the last attempt of a delivery. */
     const settled = (deliveryId: string) =>
       until(

@@ -2,9 +2,10 @@
  * A run: real processes and a real PostgreSQL, a plan of events and faults, then a calm phase until everything is finished,
  * then judgement by the laws of the simulation and of an installation.
  */
+
+import { makeBundle } from "@posthorn/testkit/Command"
 import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { makeBundle } from "../processes/CommandEnvironment.ts"
 import type { Judged } from "../simulation/Judged.ts"
 import { install, type Query } from "./ChaosInstallation.ts"
 import { Disturbances, pause } from "./Disturbances.ts"

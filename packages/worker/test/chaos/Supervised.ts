@@ -4,11 +4,11 @@
  * Each start has a name of its own, which it puts into its user agent, so that receivers know the sender. For that it runs a
  * copy of the bundle that differs only in its version.
  */
-import { type ChildProcess, spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { bundleFile, DEFAULTS, type Environment } from "../processes/CommandEnvironment.ts"
+import { bundleFile, DEFAULTS, type Environment, startCommand } from "@posthorn/testkit/Command"
 import { preloadIn } from "./Clocks.ts"
 
 const RESTART_MS = 300
@@ -64,15 +64,13 @@ export class Supervised {
   private over = false
   private pause = RESTART_MS
   private readonly role: string
-  private readonly file: string
-  private readonly before: ReadonlyArray<string>
+  private readonly program: ReadonlyArray<string>
   private readonly command: "work" | "serve"
   private readonly environment: Environment
 
   constructor(role: string, { file, preload }: Program, command: "work" | "serve", environment: Environment) {
     this.role = role
-    this.file = file
-    this.before = preload === undefined ? [] : ["--require", preload]
+    this.program = preload === undefined ? [file] : ["--require", preload, file]
     this.command = command
     this.environment = environment
   }
@@ -85,14 +83,16 @@ export class Supervised {
   start(): void {
     this.starts += 1
     const { name } = this
-    const child = spawn(process.execPath, [...this.before, this.file, this.command], {
-      env: { ...DEFAULTS, ...this.environment, [NAME_VARIABLE]: name },
-      stdio: ["ignore", "ignore", "pipe", "ipc"]
-    })
+    const child = startCommand(
+      [this.command],
+      { ...DEFAULTS, ...this.environment, [NAME_VARIABLE]: name },
+      this.program,
+      { stdio: ["ignore", "ignore", "pipe", "ipc"] }
+    )
     this.child = child
     const end = () => child.kill("SIGKILL")
     process.once("exit", end)
-    child.stderr!.on("data", (chunk) => this.hear(name, String(chunk)))
+    child.stderr.on("data", (chunk) => this.hear(name, String(chunk)))
     child.once("close", () => {
       this.child = null
       process.off("exit", end)

@@ -6,6 +6,7 @@
  * has both hosts in its DATABASE_URL.
  */
 
+import { makeBundle } from "@posthorn/testkit/Command"
 import { pooled } from "@posthorn/testkit/Pooler"
 import * as Receiver from "@posthorn/testkit/Receiver"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
@@ -20,7 +21,6 @@ import { publishesOf, rolesOf, USUAL } from "../chaos/Plan.ts"
 import { runProcesses, SLUG } from "../chaos/Processes.ts"
 import { makePublishers, type Publishers } from "../chaos/Publishers.ts"
 import { Receivers } from "../chaos/Receivers.ts"
-import { makeBundle } from "../processes/CommandEnvironment.ts"
 
 /** How long a supervisor takes to be sure that a primary is dead; Patroni's default is up to 30 s. */
 const NOTICED_MS = 2_000

@@ -1,6 +1,7 @@
 /** One, two, four workers on one database: each shard has one owner, and shares are evened out when workers come or go. */
 import { expect, it } from "@effect/vitest"
 import { IDLE_SESSION_TIMEOUT_MS } from "@posthorn/persistence/engine/ShardLocks"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { LEASE_TIMEOUT_MS, TAKEOVER_MS } from "../../src/ownership/Shards.ts"
@@ -17,7 +18,6 @@ import {
   timed,
   within
 } from "../processes/Story.ts"
-import { startWorker } from "../processes/WorkerProcess.ts"
 import { Setting, workspace } from "../Setting.ts"
 
 it("§3.4 a dead worker's shards have another owner within 10 s, and it has stopped before", () => {

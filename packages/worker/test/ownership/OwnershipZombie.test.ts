@@ -1,6 +1,7 @@
 /** A worker that freezes and comes back: others have gone on meanwhile, and its late results change nothing. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -17,7 +18,6 @@ import {
   timed,
   within
 } from "../processes/Story.ts"
-import { startWorker } from "../processes/WorkerProcess.ts"
 import { Setting, workspace } from "../Setting.ts"
 
 /** Retries come after the test; it waits only for the first pause of failing lanes, 7.5 s. */

@@ -1,4 +1,6 @@
 /** A worker process whose connections to the database can be held, slowed down and cut. */
+
+import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
@@ -7,7 +9,6 @@ import { workspace } from "../Setting.ts"
 import { makeLine, through } from "./DatabaseLine.ts"
 import { scrape } from "./Scrapes.ts"
 import { shared } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 export const behindLine = Effect.gen(function* () {
   const url = Redacted.value(yield* TestDatabaseUrl)

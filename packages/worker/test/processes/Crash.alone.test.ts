@@ -1,6 +1,7 @@
 /** kill -9 at the three critical moments: nothing is lost, and only unrecorded attempts are repeated. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect } from "effect"
 import { Setting, workspace } from "../Setting.ts"
@@ -16,7 +17,6 @@ import {
   timed,
   within
 } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const TAKE_OVER_MS = 10_000
 

@@ -3,6 +3,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
@@ -22,7 +23,6 @@ import {
   tally,
   within
 } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 it.scopedLive("§3.4 waits while the database is read-only, and continues afterwards", () =>
   Effect.gen(function* () {

@@ -4,6 +4,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { Setting, workspace } from "../Setting.ts"
@@ -19,7 +20,6 @@ import {
   tally,
   within
 } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 it.scopedLive("§3.4 continues when all its connections are ended while requests are in flight", () =>
   Effect.gen(function* () {

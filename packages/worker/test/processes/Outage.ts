@@ -4,12 +4,11 @@
  * that a test can explain each repeated request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { Environment, Process } from "@posthorn/testkit/Command"
 import type { Receiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import type { Environment } from "./CommandEnvironment.ts"
 import type { Api } from "./ServeProcess.ts"
 import { idOf, within } from "./Story.ts"
-import type { WorkerProcess } from "./WorkerProcess.ts"
 
 /** Retry delays of 0.2 s, failing lanes with 100 slots, and unlimited calls. */
 export const COMPRESSED: Environment = {
@@ -92,7 +91,7 @@ const workersGone = Effect.flatMap(SqlClient.SqlClient, (sql) =>
  * Kills the only worker, and adds to `interrupted` what it had sent and not recorded: each of these is sent once more.
  * Exact, because by then its connections to the receiver and to the database have ended.
  */
-export const killWorker = (worker: WorkerProcess, receiver: Receiver, interrupted: Map<string, number>) =>
+export const killWorker = (worker: Process, receiver: Receiver, interrupted: Map<string, number>) =>
   Effect.gen(function* () {
     worker.signal("SIGKILL")
     yield* worker.ended

@@ -1,6 +1,7 @@
 /** Meters, spans and log lines of `serve` and `work` as they run in production. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -9,7 +10,6 @@ import { collector, type Span } from "./Collector.ts"
 import { findings, type Scrape, scrape } from "./Scrapes.ts"
 import { startApi } from "./ServeProcess.ts"
 import { attemptsStored, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const TELLING = { LOG_LEVEL: "debug", DELIVERY_RETRY_DELAY: "10 millis" }
 

@@ -1,11 +1,11 @@
 /** A delivery that kills its worker each time it is sent (slow: eight workers start and seven die). */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { Setting, workspace } from "../Setting.ts"
 import { endpoints, lawsHold, publishTo, shared, tally, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const NEIGHBOURS = 5
 

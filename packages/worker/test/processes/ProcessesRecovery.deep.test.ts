@@ -1,6 +1,7 @@
 /** A long outage and its recovery by people, on real processes, some of which are killed meanwhile (slow: 1,500 events). */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -8,7 +9,6 @@ import { Setting } from "../Setting.ts"
 import { COMPRESSED, killWorker, requestsByDelivery, suffer } from "./Outage.ts"
 import { serveAt, workspaceAt } from "./ServeProcess.ts"
 import { lawsHold, tally, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const DEAD_LETTERED = 1_000
 const MISSED = 500

@@ -2,11 +2,11 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import * as Retention from "@posthorn/persistence/operations/Retention"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Duration, Effect, Layer } from "effect"
 import { disable, Setting, workspace } from "../Setting.ts"
 import { endpoints, holding, lawsHold, publishTo, shared, tally, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 /** The ids of requests in flight are known, so nothing here is made older. */
 const keepingNothing = Retention.layer.pipe(

@@ -8,6 +8,7 @@ import { join } from "node:path"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { certificate } from "@posthorn/testkit/Certificates"
+import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -15,7 +16,6 @@ import { Setting } from "../Setting.ts"
 import { collector } from "./Collector.ts"
 import { serveAt, workspaceAt } from "./ServeProcess.ts"
 import { within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 /** With characters that URLs, JSON and base64 spell differently. */
 const SECRETS = {

@@ -1,12 +1,12 @@
 /** The state machine from end to end: `serve` and `work` as processes, over REST and HTTP, with a short retry delay. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { Setting } from "../Setting.ts"
 import { startApi } from "./ServeProcess.ts"
 import { idOf, lawsHold, shared, tally, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const DELAY_MS = 100
 const ENVIRONMENT = { DELIVERY_RETRY_DELAY: `${DELAY_MS} millis` }

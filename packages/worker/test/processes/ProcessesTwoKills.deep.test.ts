@@ -1,10 +1,10 @@
 /** Two crashes within seconds leave many healthy deliveries that were claimed twice: they are not sent one after another. */
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Clock, Effect } from "effect"
 import { Setting, workspace } from "../Setting.ts"
 import { endpoints, lawsHold, publishTo, repeatsIn, tally, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 const ENDPOINTS = 50
 const ALL = 2_000

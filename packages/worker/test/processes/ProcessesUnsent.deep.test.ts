@@ -4,6 +4,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { startWorker } from "@posthorn/testkit/Command"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
@@ -11,7 +12,6 @@ import { Effect, Redacted } from "effect"
 import { Setting, workspace } from "../Setting.ts"
 import { makeLine, through } from "./DatabaseLine.ts"
 import { endpoints, goesOn, inFlight, onOwnCluster, publishTo, shared, within } from "./Story.ts"
-import { startWorker } from "./WorkerProcess.ts"
 
 /** A statement then takes longer than loaded rows stay fresh (`freshMs` in Tuning.ts). */
 const SLOW_MS = 20

@@ -1,9 +1,9 @@
 /** `posthorn serve` as a process, and calls as its operator. */
 
+import type { Environment } from "@posthorn/testkit/Command"
+import { startProcess } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
-import type { Environment } from "./CommandEnvironment.ts"
-import { startProcess } from "./WorkerProcess.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-worker-tests"
 

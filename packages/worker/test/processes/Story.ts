@@ -5,6 +5,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import type { Environment } from "@posthorn/testkit/Command"
+import { type Process, startWorker } from "@posthorn/testkit/Command"
 import type { OwnCluster } from "@posthorn/testkit/OwnCluster"
 import {
   type Behaviour,
@@ -13,28 +15,20 @@ import {
   type Receiver
 } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
-import { Clock, Effect, Layer, Schedule } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { expect } from "vitest"
-import { box, endpoint, seen, type Workspace, workspace } from "../Setting.ts"
-import type { Environment } from "./CommandEnvironment.ts"
-import { startWorker, type WorkerProcess } from "./WorkerProcess.ts"
+import { box, endpoint, until, type Workspace, workspace } from "../Setting.ts"
 import { WRONG } from "./Wrong.ts"
 
 /**
- * Repeats the question until the answer is right, or fails after a number of seconds with the last answer. 25 s is longer
- * than a busy machine stalls, and shorter than the time between two sweeps: a row that only a sweep finds counts as late.
+ * 25 s is longer than a busy machine stalls, and shorter than the time between two sweeps: a row that only a sweep finds
+ * counts as late.
  */
 export const within = <A, E, R>(
   seconds: number,
   question: Effect.Effect<A, E, R>,
   right: (answer: A) => boolean
-) =>
-  question.pipe(
-    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
-    Effect.retry(
-      Schedule.spaced("20 millis").pipe(Schedule.intersect(Schedule.recurUpTo(`${seconds} seconds`)))
-    )
-  )
+) => until(question, right, `${seconds} seconds`)
 
 /** The duration in milliseconds. */
 export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -97,7 +91,7 @@ export const inFlight = (count: number, each: number, held: number, environment:
  * again.
  */
 export const goesOn = (
-  { receiver, worker }: { readonly receiver: Receiver; readonly worker: WorkerProcess },
+  { receiver, worker }: { readonly receiver: Receiver; readonly worker: Process },
   count: number
 ) =>
   Effect.gen(function* () {

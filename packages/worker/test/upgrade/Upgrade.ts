@@ -6,21 +6,21 @@
  */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
+import { bundleFile, type Environment, makeBundle } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import * as Receiver from "@posthorn/testkit/Receiver"
+import { untilAsked } from "@posthorn/testkit/Until"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
 import { pause } from "../chaos/Disturbances.ts"
 import { Supervised } from "../chaos/Supervised.ts"
-import { bundleFile, type Environment, makeBundle } from "../processes/CommandEnvironment.ts"
 import { WRONG } from "../processes/Wrong.ts"
 import { call, type Load, makeLoad, OPERATOR_TOKEN, type Server, SLUG } from "./Load.ts"
 import { oldBuild } from "./OldBuild.ts"
 
 const READY_MS = 30_000
 const CALM_MS = 60_000
-const LOOK_MS = 100
 const DOWN_MS = 200
 const FOR_GOOD_MS = 24 * 3_600_000
 const PATHS = ["/ok", "/ok", "/ok", "/flaky"]
@@ -41,15 +41,11 @@ export interface Verdict {
 const idOf = ({ headers }: Receiver.Received) =>
   headers.find(([name]) => name.toLowerCase() === "webhook-id")?.[1] ?? "a request without an id"
 
-const until = async (
-  what: string,
-  ms: number,
-  holds: () => Promise<boolean>,
-  log: ReadonlyArray<string> = []
-) => {
-  for (const began = Date.now(); !(await holds()); await pause(LOOK_MS))
-    if (Date.now() - began > ms) throw new Error([`${what}: not within ${ms / 1_000} s`, ...log].join("\n"))
-}
+/** Waits at most this long; a timeout shows the log. */
+const until = (what: string, ms: number, holds: () => Promise<boolean>, log: ReadonlyArray<string> = []) =>
+  untilAsked(holds, (yes) => yes, ms).catch(() => {
+    throw new Error([`${what}: not within ${ms / 1_000} s`, ...log].join("\n"))
+  })
 
 const answersAt = (url: string) =>
   fetch(url).then(
