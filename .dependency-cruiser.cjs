@@ -163,7 +163,7 @@ module.exports = {
     })
   ],
   options: {
-    // TypeScript 7 has no API to parse with.
+    // TypeScript 7 has no API to parse with. @swc/core must be installed, or .ts files are not read; its parser reads no JSX.
     parser: "acorn",
     doNotFollow: { path: "node_modules" },
     exclude: { path: "(^|/)build/" },
