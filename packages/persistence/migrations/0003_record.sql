@@ -58,6 +58,51 @@ begin
   return next;
 end $$;
 
+-- The same for observations of which the database refused one: each row by itself, so that all others are stored. `refused` has
+-- those that are not, by arrival, and `refusals` why. An error that says nothing of the row (a lock, a full disk) ends the call.
+create function posthorn.record_each(
+  workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
+  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
+  signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[],
+  urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
+  arrivals integer[], fixed_headers text
+) returns table (recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[],
+  too_late integer[], moment_micros bigint, refused integer[], refusals text[])
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  one record;
+begin
+  recorded := 0;
+  dead_lettered := 0;
+  disabled := '{}';
+  disabled_reasons := '{}';
+  changed := '{}';
+  too_late := '{}';
+  refused := '{}';
+  refusals := '{}';
+  moment_micros := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+  for n in 1 .. cardinality(deliveries) loop
+    begin
+      select * into one from posthorn.record(workspaces[n:n], deliveries[n:n], endpoints[n:n], generations[n:n], ordinals[n:n], attempt_ids[n:n],
+        statuses[n:n], began[n:n], durations[n:n], http_statuses[n:n], failure_reasons[n:n], signatures[n:n],
+        request_headers[n:n], response_bodies[n:n], waits[n:n], exhausteds[n:n], urls[n:n], response_headers[n:n],
+        rate_limiteds[n:n], policies[n:n], failure_limits[n:n], failing_fors[n:n], gones[n:n], arrivals[n:n], fixed_headers);
+      recorded := recorded + one.recorded;
+      dead_lettered := dead_lettered + one.dead_lettered;
+      disabled := disabled || one.disabled;
+      disabled_reasons := disabled_reasons || one.disabled_reasons;
+      changed := changed || one.changed;
+      too_late := too_late || one.too_late;
+      moment_micros := greatest(moment_micros, one.moment_micros);
+    exception when others then
+      if sqlstate !~ '^(22|23|P0|XX)' then raise; end if;
+      refused := refused || arrivals[n];
+      refusals := refusals || sqlerrm;
+    end;
+  end loop;
+  return next;
+end $$;
+
 -- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters. Returns how many were stored,
 -- which ones (by their order), the endpoints whose streaks may change (those are now locked), and among these the endpoints whose
 -- policy has been changed since a failure was judged. For those nothing is stored.

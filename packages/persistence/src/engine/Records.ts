@@ -14,7 +14,7 @@ import { DisabledReason } from "@posthorn/domain/States"
 import type { AttemptStatus, Disables, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
-import { Prepared, plain, layer as prepared, quoted, statement } from "../client/Prepared.ts"
+import { Prepared, plain, layer as prepared, quoted, type RowOf, statement } from "../client/Prepared.ts"
 import { rows } from "../client/Rows.ts"
 import type { LaneRef } from "./internal/DueRows.ts"
 import { policyOf, type VersionedPolicy } from "./internal/Policies.ts"
@@ -80,6 +80,11 @@ export interface Recorded {
   readonly moment: number
 }
 
+export interface RecordedEach extends Recorded {
+  /** Why the database refuses an observation, by its index. */
+  readonly refused: ReadonlyMap<number, string>
+}
+
 const Policy = Schema.Struct({
   index: Count,
   policy: Schema.NullOr(Schema.String),
@@ -102,6 +107,11 @@ export class Records extends Context.Tag("@posthorn/persistence/engine/Records")
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string
     ) => Effect.Effect<Recorded, SqlError>
+    /** The same after the database has refused a row: all others are recorded, and those that it refuses are named. */
+    readonly recordEach: (
+      observed: ReadonlyArray<Observed>,
+      fixedHeaders: string
+    ) => Effect.Effect<RecordedEach, SqlError>
     /** The current policies of these endpoints, in the order of the input; null for an endpoint that is gone. */
     readonly policies: (
       endpoints: ReadonlyArray<LaneRef>
@@ -150,28 +160,47 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
 }
 
 const PARAMETERS = [...Object.keys(LISTS), "arrivals", "fixed_headers"]
-const RECORD = statement(
-  `posthorn.record(${PARAMETERS.map((name, n) => `${name} => $${n + 1}`).join(", ")})`,
-  [
-    ["recorded", Count],
-    ["dead_lettered", Count],
-    ["disabled", Schema.Array(Id("endpoint"))],
-    ["disabled_reasons", Schema.Array(DisabledReason)],
-    ["changed", Schema.Array(Id("endpoint"))],
-    ["too_late", Schema.Array(Count)],
-    ["moment_micros", Count]
-  ]
-)
+  .map((name, n) => `${name} => $${n + 1}`)
+  .join(", ")
+const COLUMNS = [
+  ["recorded", Count],
+  ["dead_lettered", Count],
+  ["disabled", Schema.Array(Id("endpoint"))],
+  ["disabled_reasons", Schema.Array(DisabledReason)],
+  ["changed", Schema.Array(Id("endpoint"))],
+  ["too_late", Schema.Array(Count)],
+  ["moment_micros", Count]
+] as const
+const RECORD = statement(`posthorn.record(${PARAMETERS})`, COLUMNS)
+export const RECORD_EACH = statement(`posthorn.record_each(${PARAMETERS})`, [
+  ...COLUMNS,
+  ["refused", Schema.Array(Count)],
+  ["refusals", Schema.Array(Schema.String)]
+])
 const BLOCKED = statement("posthorn.blocked_endpoints($1, $2, $3, $4)", [
   ["blocked_endpoints", Id("endpoint")]
 ])
 
-/** The call of `posthorn.record`, for callers with a transaction of their own. */
-export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string) => {
+/** The call of `posthorn.record` or `record_each`, for callers with a transaction of their own. */
+export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, by = RECORD.text) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)
   const lists = Object.values(LISTS).map((list) => list(ordered))
-  return { text: RECORD.text, values: [...lists, plain(arrivals, (n) => n), fixedHeaders] }
+  return { text: by, values: [...lists, plain(arrivals, (n) => n), fixedHeaders] }
+}
+
+type Row = RowOf<typeof COLUMNS>
+
+const recordedOf = (row: readonly [...Row, ...ReadonlyArray<unknown>]): Recorded => {
+  const [recorded, deadLettered, disabled, reasons, changed, tooLate, moment] = row
+  return {
+    recorded,
+    deadLettered,
+    disabled: disabled.map((endpointId, n) => ({ endpointId, reason: reasons[n]! })),
+    changed: new Set(changed),
+    tooLate,
+    moment
+  }
 }
 
 export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(
@@ -180,20 +209,13 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
     const sql = yield* SqlClient.SqlClient
     const { run } = yield* Prepared
     return {
-      record: (observed, fixedHeaders) => {
-        const { values } = recording(observed, fixedHeaders)
-        return Effect.map(run(RECORD, values), ([row]): Recorded => {
-          const [recorded, deadLettered, disabled, reasons, changed, tooLate, moment] = row!
-          return {
-            recorded,
-            deadLettered,
-            disabled: disabled.map((endpointId, n) => ({ endpointId, reason: reasons[n]! })),
-            changed: new Set(changed),
-            tooLate,
-            moment
-          }
-        })
-      },
+      record: (observed, fixedHeaders) =>
+        Effect.map(run(RECORD, recording(observed, fixedHeaders).values), ([row]) => recordedOf(row!)),
+      recordEach: (observed, fixedHeaders) =>
+        Effect.map(run(RECORD_EACH, recording(observed, fixedHeaders).values), ([row]) => {
+          const [, , , , , , , refused, refusals] = row!
+          return { ...recordedOf(row!), refused: new Map(refused.map((index, n) => [index, refusals[n]!])) }
+        }),
       policies: (endpoints) =>
         Effect.map(
           rows(

@@ -574,5 +574,39 @@ export const recordings: ReadonlyArray<Scenario> = [
       const twice = [stage.observation(deliveries[0]!), stage.observation(deliveries[0]!)]
       assert.equal(await stage.recordCode(twice), "21000")
     }
+  },
+  {
+    title: "after a refusal all others are recorded, in their order, and those that are refused are named",
+    of: ["record_each"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 4, FAILURE_LIMIT - 2)
+      const failing = deliveries.map((one) => stage.observation(one, { requestHeaders: "{}" }))
+      const tooLong = { ...failing[1]!, responseBody: "a".repeat(2_049) }
+      // Arrival is not the order of ids.
+      const observed = [failing[3]!, tooLong, failing[0]!, { ...failing[2]!, ordinal: 2 }]
+      assert.equal(await stage.recordCode(observed), "23514")
+      const answer = await stage.recordEach(observed)
+      assert.deepEqual([answer.recorded, answer.refused, answer.too_late], [2, [1], [3]])
+      assert.match(String(answer.refusals), /kept_body/)
+      assert.deepEqual(answer.disabled_reasons, ["consecutive_failures"])
+      assert.deepEqual(
+        (await stage.rows("select id, attempts from posthorn.deliveries order by id")).map(
+          (row) => row.attempts
+        ),
+        [1, 0, 0, 1]
+      )
+    }
+  },
+  {
+    title: "one by one a lock still ends the whole call",
+    of: ["record_each"],
+    play: async (stage) => {
+      const { deliveries, endpoint } = await scene(stage, 2)
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select from posthorn.endpoints where id = $1 for update", endpoint)
+      const observed = deliveries.map((one) => stage.observation(one))
+      await assert.rejects(stage.recordEach(observed), { code: "55P03" })
+    }
   }
 ]

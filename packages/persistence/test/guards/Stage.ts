@@ -7,7 +7,7 @@ import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
 import type { Disables } from "@posthorn/domain/Verdict"
 import pg from "pg"
-import { type Observed, recording } from "../../src/engine/Records.ts"
+import { type Observed, RECORD_EACH, recording } from "../../src/engine/Records.ts"
 import { type Exports, Repositories } from "./Repositories.ts"
 
 /** A scenario: what fails without a guard of `of`. */
@@ -228,6 +228,12 @@ export class Stage extends Session {
   record(observed: ReadonlyArray<Observed>, by: Session = this): Promise<Row> {
     const { text, values } = recording(observed, "{}")
     return by.row(text, ...values)
+  }
+
+  /** The same, each by itself. */
+  recordEach(observed: ReadonlyArray<Observed>): Promise<Row> {
+    const { text, values } = recording(observed, "{}", RECORD_EACH.text)
+    return this.row(text, ...values)
   }
 
   /** The SQLSTATE with which recording is refused, or null. */

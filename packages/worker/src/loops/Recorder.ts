@@ -6,17 +6,19 @@
  * - If the answer to a COMMIT was lost, the same group is sent again. Observations already stored change nothing.
  * - Rows that another session locks for long (such as the deletion of an endpoint with a long history) hold up only their own
  *   endpoint. One query finds them all, and they are retried twice a second.
- * - A row that the database refuses does not fail its group: the group is halved until the row is alone. Then it is stored
- *   without the receiver's answer, and if that is refused too, it is given up as unobserved.
+ * - A row that the database refuses does not fail its group: one more statement stores all others and names the row. The row is
+ *   then stored without headers and body, and if that is refused too, it is given up as unobserved. For `REFUSED_MS` its endpoint
+ *   is recorded apart, so that its next refusals cost others nothing.
  *
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
-import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
+import type { Disabled, Observed, Recorded, RecordedEach } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Array as Arrays, Effect } from "effect"
+import { LRUCache } from "lru-cache"
 import { judged } from "../attempt/Judged.ts"
 import type { Settled } from "../dispatcher/Stages.ts"
 import * as Meters from "../EngineMeters.ts"
@@ -33,6 +35,12 @@ const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isHeldUp(erro
 /** Keep batching for this many linger times after the last outcome. */
 const STREAM = 3
 
+/** How long an endpoint of which the database refused a row is recorded apart. */
+const REFUSED_MS = 60_000
+const REFUSED_MOST = 1_000
+
+const NONE_REFUSED: RecordedEach["refused"] = new Map()
+
 export class Recorder {
   private readonly trouble = makeTrouble(
     "Attempts cannot be recorded, and are kept",
@@ -42,6 +50,8 @@ export class Recorder {
   /** Observations whose rows are locked. Nothing else waits for them. */
   private readonly aside: Array<Settled> = []
   private nextTry = 0
+  /** Endpoints of which the database refused a row lately. */
+  private readonly refused: LRUCache<string, true>
   private storedAt = Number.NEGATIVE_INFINITY
   /** See `Records`. */
   private readonly fixedHeaders: string
@@ -49,6 +59,11 @@ export class Recorder {
   constructor(parts: Parts) {
     this.parts = parts
     this.fixedHeaders = JSON.stringify(parts.receiver.fixedHeaders)
+    this.refused = new LRUCache({
+      max: REFUSED_MOST,
+      ttl: REFUSED_MS,
+      perf: { now: () => elapsed(parts.clock) }
+    })
   }
 
   /** The writer; runs until interrupted, never within a group. */
@@ -86,11 +101,17 @@ export class Recorder {
 
   private readonly writeFresh: Effect.Effect<void> = Effect.suspend(() => {
     const group = this.parts.dispatcher.takeSettled(this.parts.tuning.batchMost)
+    if (this.refused.size === 0) return this.writeAccepted(group)
+    const [accepted, suspect] = Arrays.partition(group, ({ row }) => this.refused.has(row.endpointId))
+    return Effect.zipRight(this.writeAccepted(accepted), this.storeEach(suspect))
+  })
+
+  private writeAccepted(group: Group): Effect.Effect<void> {
     if (this.aside.length === 0) return this.store(group)
     const [free, held] = Arrays.partition(group, ({ row }) => row.lane.heldUp)
     this.setAside(held)
     return this.sift(free)
-  })
+  }
 
   private tryLater(): void {
     this.nextTry = elapsed(this.parts.clock) + this.parts.tuning.blockedPauseMs
@@ -102,9 +123,10 @@ export class Recorder {
 
   private write(group: Group, whenHeld: () => Effect.Effect<void>): Effect.Effect<void> {
     if (group.length === 0) return Effect.void
-    return this.send(group.map(({ observed }) => observed)).pipe(
+    const { record } = this.parts.records
+    return this.send(record, group).pipe(
       Effect.flatMap((result) => this.stored(group, result)),
-      Effect.catchAll((error) => (isHeldUp(error) ? whenHeld() : this.divide(group, error)))
+      Effect.catchAll((error) => (isHeldUp(error) ? whenHeld() : this.storeRefused(group, error)))
     )
   }
 
@@ -146,8 +168,11 @@ export class Recorder {
   }
 
   /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
-  private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
-    const { record } = this.parts.records
+  private send<A>(
+    record: (observed: ReadonlyArray<Observed>, fixedHeaders: string) => Effect.Effect<A, SqlError>,
+    group: Group
+  ): Effect.Effect<A, SqlError> {
+    const observed = group.map((settled) => settled.observed)
     return Effect.uninterruptible(record(observed, this.fixedHeaders)).pipe(
       Effect.tapBoth({
         onFailure: (error) => (isAway(error) ? this.trouble.failed(reasonOf(error)) : Effect.void),
@@ -157,20 +182,40 @@ export class Recorder {
     )
   }
 
-  private divide(group: Group, error: SqlError): Effect.Effect<void> {
-    const [only] = group
+  private storeRefused(group: Group, error: SqlError): Effect.Effect<void> {
+    const [only, ...others] = group
     if (only === undefined) return Effect.void
-    if (group.length === 1) return this.storeBare(only, error)
-    const half = group.length >> 1
-    return Effect.zipRight(this.store(group.slice(0, half)), this.store(group.slice(half)))
+    return others.length === 0 ? this.storeBare(only, error) : this.storeEach(group)
   }
 
-  private storeBare(settled: Settled, error: SqlError): Effect.Effect<void> {
-    const { deliveryId } = settled.row
+  /** Stores all but those that the database refuses, in one statement. */
+  private storeEach(group: Group): Effect.Effect<void> {
+    if (group.length === 0) return Effect.void
+    const { recordEach } = this.parts.records
+    return this.send(recordEach, group).pipe(
+      Effect.flatMap((result) =>
+        Effect.zipRight(
+          this.stored(group, result, result.refused),
+          Effect.forEach(result.refused, ([index, why]) => this.storeBare(group[index]!, why), {
+            discard: true
+          })
+        )
+      ),
+      Effect.catchAll((error) => {
+        if (isHeldUp(error)) return this.goRound(group)
+        // Not even the statement's values can be read: found one by one.
+        return Effect.forEach(group, (one) => this.store([one]), { discard: true })
+      })
+    )
+  }
+
+  private storeBare(settled: Settled, error: unknown): Effect.Effect<void> {
+    const { deliveryId, endpointId } = settled.row
+    this.refused.set(endpointId, true)
     const nothing = { responseBody: null, responseHeaders: null, signature: null, requestHeaders: null }
-    const bare = { ...settled.observed, ...nothing }
+    const bare = { ...settled, observed: { ...settled.observed, ...nothing } }
     return Effect.logWarning(`The evidence of ${deliveryId} was refused; storing it bare`, error).pipe(
-      Effect.zipRight(this.send([bare])),
+      Effect.zipRight(this.send(this.parts.records.record, [bare])),
       Effect.flatMap((result) => this.stored([settled], result)),
       Effect.catchAll((again) => {
         if (isHeldUp(again)) return this.goRound([settled])
@@ -181,7 +226,7 @@ export class Recorder {
     )
   }
 
-  private stored(group: Group, result: Recorded): Effect.Effect<void> {
+  private stored(group: Group, result: Recorded, refused = NONE_REFUSED): Effect.Effect<void> {
     const { changed, deadLettered, disabled, moment, tooLate } = result
     const { clock, dispatcher, trace } = this.parts
     this.storedAt = elapsed(clock)
@@ -193,7 +238,7 @@ export class Recorder {
     let waitMs = Number.POSITIVE_INFINITY
     for (const [index, settled] of group.entries()) {
       const { observed, row } = settled
-      if (changed.has(row.endpointId)) continue
+      if (changed.has(row.endpointId) || refused.has(index)) continue
       if (!tooLate.includes(index)) Meters.recorded(observed, row.due)
       trace?.(settled)
       waitMs = Math.min(waitMs, observed.waitMs ?? waitMs)
@@ -203,7 +248,10 @@ export class Recorder {
     if (deadLettered > 0) dispatcher.givenUp.notify()
     dispatcher.wakeLoader()
     if (changed.size === 0) return told
-    return Effect.zipRight(told, this.judgeAgain(group.filter(({ row }) => changed.has(row.endpointId))))
+    return Effect.zipRight(
+      told,
+      this.judgeAgain(group.filter(({ row }, n) => changed.has(row.endpointId) && !refused.has(n)))
+    )
   }
 
   /** Their endpoints' policies were changed since they were judged. */

@@ -54,6 +54,8 @@ export const services = (
     Layer.succeed(Records, {
       record: (observed) =>
         statement("record", () => model.record(observed.map((one) => ({ ...one, at: trueTime(one) })))),
+      // The model refuses nothing.
+      recordEach: () => Effect.dieMessage("recordEach"),
       policies: (endpoints) => statement("policies", () => model.policies(endpoints)),
       blocked: () => statement("blocked", () => new Set<string>()),
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
