@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net"
 import { PassThrough } from "node:stream"
 import { describe, expect, it } from "@effect/vitest"
 import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
+import { until } from "@posthorn/testkit/Until"
 import { Effect, Redacted } from "effect"
 import { beforeAll } from "vitest"
 import { proxy } from "../src/internal/McpProxy.ts"
@@ -149,7 +150,10 @@ describe("posthorn mcp", () => {
       })
 
       input.write('{"jsonrpc":"2.0","id":1,"method":"slow"}\n')
-      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => slow.length === 1 })
+      yield* until(
+        Effect.sync(() => slow.length),
+        (n) => n === 1
+      )
       input.write('{"jsonrpc":"2.0","id":2,"method":"quick"}\n')
 
       expect((yield* ended).toSorted()).toEqual(['{"id":1}', '{"id":2}'])
@@ -167,11 +171,17 @@ describe("posthorn mcp", () => {
       })
 
       input.write('{"jsonrpc":"2.0","id":"a","method":"slow"}\n')
-      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => open.length === 1 })
+      yield* until(
+        Effect.sync(() => open.length),
+        (n) => n === 1
+      )
       input.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}\n')
 
       expect(yield* ended).toEqual([])
-      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => closed.length === 1 })
+      yield* until(
+        Effect.sync(() => closed.length),
+        (n) => n === 1
+      )
     })
   )
 

@@ -3,6 +3,7 @@ import { ended, makeBundle, runCommand, saying, startCommand } from "@posthorn/t
 import { freePort } from "@posthorn/testkit/FreePort"
 import * as Receiver from "@posthorn/testkit/Receiver"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
+import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import { beforeAll, expect, it } from "vitest"
 
@@ -54,6 +55,7 @@ it("§10 serve, work and run wait on a lone standby, and continue when it is pro
     }
     expect((yield* status(metrics, "/metrics"))[1]).toMatch(/^posthorn_database_up 0$/m)
     // Longer than the pause between two attempts to take shards.
+    // biome-ignore lint/plugin: it takes no shards within the pause between two attempts
     yield* Effect.sleep("4 seconds")
     expect((yield* status(metrics, "/metrics"))[1]).toMatch(/^posthorn_shards_held 0$/m)
 
@@ -69,11 +71,7 @@ it("§10 serve, work and run wait on a lone standby, and continue when it is pro
 
     yield* servers.promote
     for (const at of [port, metrics, both])
-      yield* status(at, "/health/ready").pipe(
-        Effect.delay("100 millis"),
-        Effect.repeat({ until: ([code]) => code === 200 }),
-        Effect.timeout("30 seconds")
-      )
+      yield* until(status(at, "/health/ready"), ([code]) => code === 200, "30 seconds")
     const receiver = yield* Receiver.make()
     const call = (path: string, body: unknown) =>
       Effect.promise(async () => {

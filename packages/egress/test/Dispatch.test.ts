@@ -91,6 +91,7 @@ describe("deadlines", () => {
           "/body": (a) => {
             a.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
             // After its head has been read, and where the event loop checks timers next.
+            // biome-ignore lint/plugin: a slow receiver
             setTimeout(() => {
               setImmediate(() => {
                 a.raw("ok")
@@ -121,7 +122,9 @@ describe("deadlines", () => {
   it.scopedLive("§4.1 gives the body a deadline of its own, which begins at the head", () =>
     Effect.gen(function* () {
       const late: Behaviour = (a) => {
+        // biome-ignore lint/plugin: a slow receiver
         setTimeout(() => a.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"), 500)
+        // biome-ignore lint/plugin: a slow receiver
         setTimeout(() => a.raw("ok"), 3_100)
       }
       const receiver = yield* makeReceiver({ behaviours: { "/late": late } })

@@ -19,9 +19,11 @@ layer(Setting, { excludeTestServices: true })("an idle worker", (it) => {
       yield* worker()
       yield* publish(acme, 3)
       yield* drained(acme)
+      // biome-ignore lint/plugin: what the last events caused is over by then
       yield* Effect.sleep("1 second")
 
       const sent = vi.spyOn(pg.Client.prototype, "query")
+      // biome-ignore lint/plugin: what is sent in this time is counted
       yield* Effect.sleep(`${SECONDS} seconds`)
       const count = sent.mock.calls.length
       sent.mockRestore()

@@ -199,6 +199,7 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
       yield* publish(acme)
       yield* worker()
       const sql = yield* SqlClient.SqlClient
+      // biome-ignore lint/plugin: nothing is sent for as long
       yield* Effect.sleep("300 millis")
       assert.lengthOf(receiver.received, 0)
       assert.strictEqual((yield* endpointRow(id)).consecutive_failures, 0)

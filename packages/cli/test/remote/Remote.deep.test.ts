@@ -161,6 +161,7 @@ describe("posthorn listen", () => {
     const said = saying(listening)
     await said(/Copying/)
     // What was sent before its first poll is not copied; it polls at once, and then each half second.
+    // biome-ignore lint/plugin: its first poll prints nothing
     await new Promise((resolve) => setTimeout(resolve, 3_000))
 
     await json("send", "cli.copied", '{"n":  1.0}')

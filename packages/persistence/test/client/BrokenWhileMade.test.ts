@@ -59,6 +59,7 @@ it.scopedLive("§3.4 a connection that breaks during its setup does not end the 
       )
     )
 
+    // biome-ignore lint/plugin: an uncaught error would come by then
     yield* Effect.sleep("200 millis")
     expect(String(Exit.isFailure(exit) && exit.cause)).toContain("Failed to connect")
     expect(uncaught).toEqual([])

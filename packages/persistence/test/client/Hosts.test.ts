@@ -111,6 +111,7 @@ it.scopedLive("§10 of several hosts the writable one is found, also after death
       const dark = yield* darkHost
       const withDark = cluster.url.replace(`:${first},`, `:${dark},`)
       const beside = yield* Effect.fork(inTheEnd(Effect.provide(ports, live(withDark, SILENCE))))
+      // biome-ignore lint/plugin: for so long a host may be silent
       yield* Effect.sleep(SILENCE)
       yield* cluster.promote
       expect(yield* inTheEnd(ports)).toEqual(all(second))

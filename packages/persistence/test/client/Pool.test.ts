@@ -178,6 +178,7 @@ it.scopedLive("§5.2 an interrupted caller stops waiting for a connection, and l
     const interrupting = Effect.gen(function* () {
       yield* sql.reserve
       const waiting = yield* Effect.forEach([...statements, ...statements], (one) => Effect.fork(one))
+      // biome-ignore lint/plugin: who waits for a connection cannot be seen
       yield* Effect.sleep("20 millis")
       const began = yield* Clock.currentTimeMillis
       yield* Fiber.interruptAll(waiting)

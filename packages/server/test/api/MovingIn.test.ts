@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { expect, layer } from "@effect/vitest"
 import { verify as verifyLikeGitHub } from "@octokit/webhooks-methods"
+import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import Stripe from "stripe"
 import { Webhook as Svix } from "svix-1"
@@ -156,10 +157,10 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "120 seconds" })("m
           body: { eventType: `customer${n}.invoice.paid`, payload: eventOf(n, "Posthorn") }
         })
       }
-      yield* Effect.iterate(0, {
-        while: (sum) => sum < 2 * customers.length,
-        body: () => Effect.as(Effect.sleep("20 millis"), taken.length + refused.length)
-      })
+      yield* until(
+        Effect.sync(() => taken.length + refused.length),
+        (sum) => sum >= 2 * customers.length
+      )
 
       expect(refused).toEqual([])
       for (const by of ["old sender", "Posthorn"])
@@ -185,10 +186,10 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "120 seconds" })("m
       yield* ws.call("POST", "/events", {
         body: { eventType: "invoice.paid", payload: eventOf(0, "Posthorn") }
       })
-      yield* Effect.iterate(0, {
-        while: (sum) => sum < customers.length,
-        body: () => Effect.as(Effect.sleep("20 millis"), taken.length + refused.length)
-      })
+      yield* until(
+        Effect.sync(() => taken.length + refused.length),
+        (sum) => sum >= customers.length
+      )
 
       expect(taken).toEqual([])
       expect(refused).toHaveLength(customers.length)

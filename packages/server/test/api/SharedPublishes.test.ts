@@ -210,6 +210,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         const { url } = yield* TestServer
         const ws = yield* entered
         for (const burst of numbers(4)) {
+          // biome-ignore lint/plugin: a token is forgotten after this time
           yield* Effect.sleep("1 second")
           yield* pipelined(ws, url, 20, burst * 20)
         }
@@ -228,8 +229,10 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         const hold = Effect.gen(function* () {
           yield* Effect.promise(() => holder.query("begin"))
           yield* query("select from posthorn.endpoints where workspace_id = $1 for update")
+          // biome-ignore lint/plugin: for so long the lock is held
           yield* Effect.sleep("150 millis")
           yield* Effect.promise(() => holder.query("rollback"))
+          // biome-ignore lint/plugin: for so long the lock is free
           yield* Effect.sleep("20 millis")
         })
         const holding = yield* Effect.fork(Effect.forever(hold))

@@ -103,6 +103,7 @@ layer(testServer(), { excludeTestServices: true })("changing a workspace", (it) 
       const second = yield* ws.tokenWith("event:publish")
       yield* change(ws, { limits: { publishPerMinute: 3 } })
       // A token's rights are cached for half a second.
+      // biome-ignore lint/plugin: rights are forgotten after this time
       yield* Effect.sleep("1100 millis")
       const publish = (token?: string) =>
         ws.call("POST", "/events", { body: event, ...(token !== undefined && { token }) })

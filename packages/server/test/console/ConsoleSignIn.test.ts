@@ -365,9 +365,11 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       const good = yield* linkFor(ws)
       const tried = (code: string) => call("POST", "/console/session", { body: { code }, headers: OURS })
       yield* tried("x".repeat(32))
+      // biome-ignore lint/plugin: half of a window
       yield* Effect.sleep("600 millis")
       // Told to wait for a whole second, although less than half of one is left.
       const over = yield* tried("y".repeat(32))
+      // biome-ignore lint/plugin: half of a window
       yield* Effect.sleep("600 millis")
 
       expect([over.status, over.headers.get("retry-after")]).toEqual([429, "1"])

@@ -123,6 +123,7 @@ layer(quietly, { excludeTestServices: true })("two tenants at the same moment", 
         const ending = yield* Effect.fork(
           Effect.promise(() => knife.query(END_SOME)).pipe(
             Effect.tap(({ rowCount }) => Effect.sync(() => (ended += rowCount ?? 0))),
+            // biome-ignore lint/plugin: a pace
             Effect.zipRight(Effect.sleep("15 millis")),
             Effect.forever
           )

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { expect, it } from "@effect/vitest"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freePort } from "@posthorn/testkit/FreePort"
+import { until } from "@posthorn/testkit/Until"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { describe } from "vitest"
 import { RateCounters } from "../../src/gate/RateCounters.ts"
@@ -49,18 +50,14 @@ const countersAt = (port: number) =>
     Context.get(context, RateCounters)
   )
 
+let probes = 0
+
 /** Waits until the answer is the shared count; polls with a key of its own. */
 const shared = (one: Context.Tag.Service<RateCounters>, other: Context.Tag.Service<RateCounters>) =>
-  Effect.gen(function* () {
-    for (let round = 0; ; round++) {
-      const key = `probe ${round}`
-      yield* one.hit(key, 10_000)
-      const { count } = yield* other.hit(key, 10_000)
-      if (count === 2) return
-      if (round > 200) return yield* Effect.die("not shared")
-      yield* Effect.sleep("50 millis")
-    }
-  })
+  Effect.suspend(() => {
+    const key = `probe ${probes++}`
+    return Effect.zipRight(one.hit(key, 10_000), other.hit(key, 10_000))
+  }).pipe((asking) => until(asking, ({ count }) => count === 2), Effect.orDie)
 
 /** The result, and its duration in milliseconds. */
 const timed = <A>(self: Effect.Effect<A>) =>
@@ -86,6 +83,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
               Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? one : other).hit(key, 300)),
               { concurrency: "unbounded" }
             )
+            // biome-ignore lint/plugin: the window's end is tested
             yield* Effect.sleep(Math.max(...counts.map(({ leftMs }) => leftMs)) + 20)
             return { counts, next: yield* one.hit(key, 300) }
           })
@@ -139,6 +137,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
       redis.kill("SIGSTOP")
       const hit = one.hit("hung", 60_000)
       // Each time late enough that it asks Redis again.
+      // biome-ignore lint/plugin: it asks again after this time
       const asking = Effect.zipRight(Effect.sleep("1100 millis"), timed(hit))
       const [, first] = yield* atBest(400, asking, ([, ms]) => ms)
       const rest = timed(Effect.all(Array.from({ length: 100 }, () => hit)))

@@ -170,6 +170,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
               const socket = connect(Number(port), "127.0.0.1", () => socket.write(asked))
               const rest = (ms: number) => {
                 socket.pause()
+                // biome-ignore lint/plugin: a slow client
                 setTimeout(() => socket.resume(), ms)
               }
               socket.on("error", () => {})

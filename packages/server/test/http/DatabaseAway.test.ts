@@ -6,6 +6,7 @@ import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase, TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { until } from "@posthorn/testkit/Until"
 import { Context, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import { type Answer, entered, type Loose, TestServer, testServer } from "../TestServer.ts"
 
@@ -106,10 +107,11 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
         yield* mend
         const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
         // The result of a check is kept for a second.
-        const readyAgain = yield* Effect.repeat(Effect.delay(call("GET", "/health/ready"), "100 millis"), {
-          until: ({ status }) => status === 200,
-          times: 30
-        })
+        const readyAgain = yield* until(
+          call("GET", "/health/ready"),
+          ({ status }) => status === 200,
+          "10 seconds"
+        )
 
         expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
         expect(took).toBeLessThan(2_000)
@@ -153,7 +155,10 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
           )
 
           const holders = yield* Effect.forkAll(Array.from({ length: CONNECTIONS }, () => hold))
-          yield* Effect.repeat(Effect.sleep("10 millis"), { until: () => held === CONNECTIONS })
+          yield* until(
+            Effect.sync(() => held),
+            (n) => n === CONNECTIONS
+          )
           const call = timed(ws.call("GET", "/webhooks/deliveries"))
           const [answer, took] = yield* atBest(8_000, call, ([, ms]) => ms)
           yield* holders.pipe((fiber) => Effect.asVoid(fiber.interruptAsFork(fiber.id())))

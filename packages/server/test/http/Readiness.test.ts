@@ -2,14 +2,15 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { execute } from "@posthorn/testkit/TestCluster"
+import { until } from "@posthorn/testkit/Until"
 import { Effect, Logger, LogLevel } from "effect"
 import { inject } from "vitest"
 import { makeEndpoint } from "../Fixtures.ts"
 import { TestServer, testServer } from "../TestServer.ts"
 
 /** Waits until the last result, kept for a second, has expired. */
-const soon = <A, R>(asking: Effect.Effect<A, never, R>, until: (answer: A) => boolean) =>
-  asking.pipe(Effect.delay("50 millis"), Effect.repeat({ until }), Effect.timeout("10 seconds"), Effect.orDie)
+const soon = <A, R>(asking: Effect.Effect<A, never, R>, right: (answer: A) => boolean) =>
+  Effect.orDie(until(asking, right, "10 seconds"))
 
 const silent = Logger.minimumLogLevel(LogLevel.None)
 
@@ -68,6 +69,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
           from pg_stat_database where datname = current_database()`,
         ([row]) => row!.n
       )
+      // biome-ignore lint/plugin: statistics are late by a second
       const settled = transactions.pipe(Effect.delay("1500 millis"))
       const before = yield* settled
       const began = performance.now()

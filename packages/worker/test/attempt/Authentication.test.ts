@@ -134,6 +134,7 @@ layer(Setting, { excludeTestServices: true })("an endpoint that wants a token", 
       for (let n = 0; n < 5; n++) {
         yield* publish(acme, 5)
         yield* drained(acme)
+        // biome-ignore lint/plugin: half of the time for which a token lives
         yield* Effect.sleep("600 millis")
       }
       assert.deepStrictEqual(yield* outcomes(acme), many(25, DELIVERED))

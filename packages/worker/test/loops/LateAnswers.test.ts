@@ -55,6 +55,7 @@ layer(Setting, { excludeTestServices: true })("a load that was answered late", (
         secret = case when id = ${rotated.id} then ${sealed(rotated.id, current)}::bytea else secret end,
         previous_secret_expires_at = case when previous_secret is not null then clock_timestamp() end
         where workspace_id = ${acme.id}`
+      // biome-ignore lint/plugin: an answer is forgotten after this time
       yield* Effect.sleep(MOST_MS + 200)
       yield* Deferred.succeed(over, undefined)
       yield* Fiber.join(holder)

@@ -46,6 +46,7 @@ layer(Setting, { excludeTestServices: true })("groups of observations", (it) => 
       yield* Effect.provideService(worker(), Tuning, { ...tuned, batchWanted: GROUP, lingerMs: 5_000 })
       yield* publish(quick, GROUP - 1)
       yield* receiver.waitFor(GROUP)
+      // biome-ignore lint/plugin: nothing is recorded for as long
       yield* Effect.sleep("300 millis")
       assert.notInclude(yield* statuses(quick), "delivered")
 

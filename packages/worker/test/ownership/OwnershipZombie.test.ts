@@ -46,6 +46,7 @@ it.scopedLive(
       yield* publishTo(acme, 20, 3)
       yield* receiver.waitFor(40)
       frozen.signal("SIGSTOP")
+      // biome-ignore lint/plugin: a signal takes effect by then
       yield* Effect.sleep("300 millis")
       for (const answer of open.splice(0)) answer()
       yield* startWorker({ ...UNHURRIED, METRICS_PORT: ports[1] })

@@ -161,6 +161,7 @@ describe("a sweep", () => {
           return { horizon: 1_000_000_000, open: [], rows: [], stopped: [] }
         }),
       firstOfEndpoints: () =>
+        // biome-ignore lint/plugin: a slow statement
         Effect.map(Effect.sleep(stepMs), () => {
           seen.heads += 1
           return { rows: rows(), next: seen.heads % steps === 0 ? null : row }

@@ -12,6 +12,7 @@ import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { until } from "@posthorn/testkit/Until"
 import { Effect, Layer } from "effect"
 import * as Receiver from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
@@ -96,7 +97,10 @@ layer(Setting, { excludeTestServices: true })("20,000 deliveries of disabled end
               const sent = receiver.receivedAt("/ok").length
               yield* publish(acme)
               yield* receiver.waitFor(sent + 1, "/ok")
-              yield* Effect.repeat(Effect.sleep(20), { until: () => counted.sweeps > before })
+              yield* until(
+                Effect.sync(() => counted.sweeps),
+                (sweeps) => sweeps > before
+              )
             }
             return { rows: counted.rows - rows, sweeps: counted.sweeps - sweeps }
           })

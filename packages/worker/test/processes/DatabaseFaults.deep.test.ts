@@ -70,6 +70,7 @@ it.scopedLive(
         Effect.zipRight(
           Effect.forEach(Array.from({ length: LOCKED_S }), () =>
             Effect.gen(function* () {
+              // biome-ignore lint/plugin: a pace
               yield* Effect.sleep("1 second")
               const [row] = yield* sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
               where datname = current_database() and application_name like 'posthorn %'`

@@ -15,6 +15,7 @@ const MOST_MS = 15_000
 it.scopedLive("§3.4 delivers everything held by two workers that were killed one after the other", () =>
   Effect.gen(function* () {
     const receiver = yield* makeReceiver({
+      // biome-ignore lint/plugin: a slow receiver
       behaviours: { "/slow": (answer) => void setTimeout(() => void answer.reply(200), 250) }
     })
     const acme = yield* workspace

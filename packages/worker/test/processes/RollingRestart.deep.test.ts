@@ -55,6 +55,7 @@ layer(Setting, { excludeTestServices: true })("a rolling restart", (it) => {
         let restarting = true
         const publisher = Effect.whileLoop({
           while: () => restarting || count < AT_LEAST,
+          // biome-ignore lint/plugin: a pace
           body: () => Effect.zipLeft(publish(agent, port, kind, keyed()), Effect.sleep("10 millis")),
           step: (status) => {
             count += 1
@@ -72,6 +73,7 @@ layer(Setting, { excludeTestServices: true })("a rolling restart", (it) => {
           expect(yield* servers[at]!.ended).toEqual({ code: 0, signal: null })
           servers[at] = yield* serveAt(ports[at], ENVIRONMENT)
           // Until the load balancer has noticed that it is back.
+          // biome-ignore lint/plugin: what a load balancer knows cannot be seen
           yield* Effect.sleep("3 seconds")
         }
         restarting = false

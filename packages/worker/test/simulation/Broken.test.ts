@@ -112,6 +112,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
       const breaksOnce = Layer.succeed(Receiver.Receiver, {
         requestToken: () => () => undefined,
         fixedHeaders: {},
+        // biome-ignore lint/plugin: a slow receiver
         send: () => Effect.delay(Effect.succeed(++sent === 500 ? UNJUDGEABLE : ANSWERED), "1 millis")
       })
 
