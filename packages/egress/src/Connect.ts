@@ -10,8 +10,9 @@
  * resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A resumed handshake
  * costs half of a full one; a kept-alive connection needs none.
  */
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
-import { type ConnectionOptions, connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
+import { isIP, type LookupFunction, type Socket } from "node:net"
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
+import type { AddressRace } from "./AddressRace.ts"
 import { whileConnecting } from "./FailureReasons.ts"
 import { AddressRefused, type Names, type Refuses } from "./Names.ts"
 import type { Origin } from "./Origins.ts"
@@ -20,6 +21,7 @@ import type { Opening, Outcome, Tunnels } from "./Tunnels.ts"
 export interface ConnectSettings {
   readonly refuses: Refuses
   readonly names: Names
+  readonly race: AddressRace
   readonly secureContext: SecureContext
   /** Null without a proxy. */
   readonly tunnels: Tunnels | null
@@ -50,20 +52,18 @@ export const connect = (
 const direct = (
   origin: Origin,
   lookup: LookupFunction,
-  { secureContext }: ConnectSettings,
+  { race, secureContext }: ConnectSettings,
   outcome: Outcome
 ): Opening => {
   const { host, port } = origin
-  const socket = origin.secure
-    ? openTls(origin, { host, port, lookup }, secureContext)
-    : connectTcp({ host, port, lookup })
-  socket.setNoDelay(true)
-  let reached = false
-  socket.once("connect", () => {
-    reached = true
-  })
-  whenReady(socket, origin, () => reached, outcome)
-  return { destroy: () => socket.destroy(), late: () => "request_timeout" }
+  const racing = race.connect(
+    { host, port, lookup },
+    {
+      failed: (error) => outcome.failed(whileConnecting(error, false), error),
+      connected: (socket) => reached(socket, origin, secureContext, outcome)
+    }
+  )
+  return { destroy: racing.destroy, late: () => "request_timeout" }
 }
 
 const tunnelled = (
@@ -74,17 +74,19 @@ const tunnelled = (
 ): Opening =>
   tunnels.open(origin, {
     failed: outcome.failed,
-    opened: (socket) => {
-      if (origin.secure) whenReady(openTls(origin, { socket }, secureContext), origin, () => true, outcome)
-      else ready(socket, outcome)
-    }
+    opened: (socket) => reached(socket, origin, secureContext, outcome)
   })
 
-/** Until the connection can be written to. `reached`: whether TCP is connected. */
-const whenReady = (socket: Socket, { secure }: Origin, reached: () => boolean, outcome: Outcome): void => {
-  const failed = (error: Error) => outcome.failed(whileConnecting(error, reached()), error)
+/** TCP is connected; with TLS the connection is ready after the handshake. */
+const reached = (tcp: Socket, origin: Origin, secureContext: SecureContext, outcome: Outcome): void => {
+  if (!origin.secure) {
+    ready(tcp, outcome)
+    return
+  }
+  const socket = openTls(origin, tcp, secureContext)
+  const failed = (error: Error) => outcome.failed(whileConnecting(error, true), error)
   socket.once("error", failed)
-  socket.once(secure ? "secureConnect" : "connect", () => {
+  socket.once("secureConnect", () => {
     socket.removeListener("error", failed)
     ready(socket, outcome)
   })
@@ -95,10 +97,10 @@ const ready = (socket: Socket, { opened }: Outcome): void => {
   opened(socket)
 }
 
-const openTls = (origin: Origin, to: ConnectionOptions, secureContext: SecureContext): TLSSocket => {
+const openTls = (origin: Origin, tcp: Socket, secureContext: SecureContext): TLSSocket => {
   const { host, session } = origin
   const socket = connectTls({
-    ...to,
+    socket: tcp,
     secureContext: origin.secureContext ?? secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],

@@ -16,6 +16,7 @@
 import { createSecureContext } from "node:tls"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Clock, Redacted } from "effect"
+import { AddressRace } from "./AddressRace.ts"
 import { BODY_LIMIT_BYTES } from "./BodyPrefix.ts"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
@@ -90,6 +91,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
   const names = new Names({ refuses, resolve, now })
   // The operator chose the proxy, so its address may be any.
   const proxyNames = new Names({ refuses: () => false, resolve, now })
+  const race = new AddressRace(now)
   const authorities = authoritiesOf(options.ca)
   const connections = new Connections(
     { perOrigin: options.connectionsPerOrigin ?? 100, inAll: options.idleConnections ?? 1_000 },
@@ -97,7 +99,8 @@ export const open = (options: DispatchOptions): Dispatcher => {
       refuses,
       names,
       secureContext: createSecureContext(authorities),
-      tunnels: proxy && new Tunnels(proxy, proxyNames.lookup("", proxy.port)),
+      race,
+      tunnels: proxy && new Tunnels(proxy, proxyNames.lookup("", proxy.port), race),
       now
     }
   )

@@ -8,8 +8,9 @@
  * answered in time looks the same in both cases: many proxies try to reach an address for longer than our deadline. So it is the
  * endpoint's failure only if the proxy has passed on something else meanwhile. Source: spec §3.4 ("Proxy").
  */
-import { connect, isIP, type LookupFunction, type Socket } from "node:net"
+import { isIP, type LookupFunction, type Socket } from "node:net"
 import { Redacted } from "effect"
+import type { AddressRace } from "./AddressRace.ts"
 import type { NotConnected } from "./Observation.ts"
 import type { Proxy } from "./Proxy.ts"
 
@@ -39,15 +40,25 @@ export interface Opening {
   readonly late: () => "request_timeout" | "proxy_failed"
 }
 
+/** A proxy that has been asked for a tunnel. */
+interface Asking {
+  /** Stops to read its answer. */
+  readonly end: () => void
+  /** Whether the target may be what is slow. */
+  readonly mayBeTarget: () => boolean
+}
+
 export class Tunnels {
   /** How often the proxy has shown that it works. */
   private signs = 0
   private readonly proxy: Proxy
   private readonly lookup: LookupFunction
+  private readonly race: AddressRace
 
-  constructor(proxy: Proxy, lookup: LookupFunction) {
+  constructor(proxy: Proxy, lookup: LookupFunction, race: AddressRace) {
     this.proxy = proxy
     this.lookup = lookup
+    this.race = race
   }
 
   /** The proxy has passed something on. */
@@ -57,9 +68,29 @@ export class Tunnels {
 
   open(target: Target, outcome: Outcome): Opening {
     const { host, port } = this.proxy
-    const socket = connect({ host, port, lookup: this.lookup })
-    /** `signs` when CONNECT was sent. */
-    let asked: number | null = null
+    let asking: Asking | undefined
+    const racing = this.race.connect(
+      { host, port, lookup: this.lookup },
+      {
+        failed: (error) => outcome.failed("proxy_failed", error),
+        connected: (socket) => {
+          asking = this.ask(socket, target, outcome)
+        }
+      }
+    )
+    return {
+      destroy: () => {
+        asking?.end()
+        racing.destroy()
+      },
+      late: () => (asking?.mayBeTarget() === true ? "request_timeout" : "proxy_failed")
+    }
+  }
+
+  /** Asks the proxy, to which this socket is connected. */
+  private ask(socket: Socket, target: Target, outcome: Outcome): Asking {
+    /** When CONNECT was sent. */
+    const asked = this.signs
     let received = Buffer.alloc(0)
     let size = 0
     let ended = false
@@ -106,22 +137,12 @@ export class Tunnels {
     }
     const closed = () => fail("proxy_failed", "The proxy closed the connection")
 
-    socket.setNoDelay(true)
     // Also when the tunnel is open: an error without a listener would end the process.
     socket.on("error", () => undefined)
     socket.on("close", closed)
     socket.on("readable", read)
-    socket.once("connect", () => {
-      asked = this.signs
-      socket.write(this.request(target))
-    })
-    return {
-      destroy: () => {
-        end()
-        socket.destroy()
-      },
-      late: () => (ended || (asked !== null && asked !== this.signs) ? "request_timeout" : "proxy_failed")
-    }
+    socket.write(this.request(target))
+    return { end, mayBeTarget: () => ended || asked !== this.signs }
   }
 
   private request({ host, port }: Target): string {
