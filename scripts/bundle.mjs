@@ -103,7 +103,9 @@ const namedExports = {
   name: "named-exports",
   setup: (plugin) => {
     plugin.onResolve({ filter: /^[@a-z][^:]*$/ }, ({ importer, kind, path, resolveDir }) =>
-      kind === "dynamic-import" && importer.startsWith(join(root, "packages"))
+      kind === "dynamic-import" &&
+      !path.startsWith("@posthorn/") &&
+      importer.startsWith(join(root, "packages"))
         ? { path, namespace: "named-exports", pluginData: resolveDir }
         : undefined
     )

@@ -2,10 +2,10 @@
 /** The posthorn command: runs a command (Commands.ts), or says in one line why it could not. */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
-import { explain } from "./Explain.ts"
-import { loggingLive, logsJson } from "./Logging.ts"
-import { isRole, roles } from "./Roles.ts"
-import { complain, say, writeAsLog } from "./Terminal.ts"
+import { isRole, roles } from "./command/BareCommands.ts"
+import { explain } from "./command/StartFailures.ts"
+import { complain, say, writeAsLog } from "./command/Terminal.ts"
+import { loggingLive, logsJson } from "./roles/Logging.ts"
 import { VERSION } from "./Version.ts"
 
 const HELP = `posthorn ${VERSION}: delivers a platform's webhooks: signed, retried, evidenced, replayable.
@@ -62,7 +62,7 @@ const program =
         ? roles[name].run
         : Effect.flatten(
             Effect.promise(async () => {
-              const { run } = await import("./Commands.ts")
+              const { run } = await import("./command/Commands.ts")
               return run(name === "help" ? [...rest, "--help"] : [name, ...rest])
             })
           )

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import { SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import { Effect, Option, ParseResult, Redacted, Schema } from "effect"
-import { misused } from "../CommandFailed.ts"
+import { misused } from "../command/CommandFailed.ts"
 import { members, print } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 

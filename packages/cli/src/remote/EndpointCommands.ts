@@ -1,6 +1,6 @@
 /** `posthorn endpoints …` and `posthorn diagnose`. */
 import { Effect, Option } from "effect"
-import { misused, refuse } from "../CommandFailed.ts"
+import { misused, refuse } from "../command/CommandFailed.ts"
 import { type Configured, configured, type TakenOver, takenOver } from "./Configured.ts"
 import { given, type Paging, showList } from "./Lists.ts"
 import { agreed, heading, isTerminal, members, print, talk } from "./Output.ts"

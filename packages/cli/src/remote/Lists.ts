@@ -7,7 +7,7 @@
 import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
 import { readTime } from "@posthorn/domain/Time"
 import { Clock, Effect, Either, Option } from "effect"
-import { misused } from "../CommandFailed.ts"
+import { misused } from "../command/CommandFailed.ts"
 import { type Cell, print, table, talk } from "./Output.ts"
 import { type Answered, Posthorn } from "./Posthorn.ts"
 import { momentOf } from "./Times.ts"

@@ -4,7 +4,7 @@
  */
 import { createInterface } from "node:readline/promises"
 import { Effect } from "effect"
-import { bold, complain, dim, green, red, say, sayToTheLetter } from "../Terminal.ts"
+import { bold, complain, dim, green, red, say, sayToTheLetter } from "../command/Terminal.ts"
 
 export type Cell = string | number | null
 

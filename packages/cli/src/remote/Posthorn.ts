@@ -7,7 +7,7 @@
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
 import { Config, Context, Effect, Layer, Option, ParseResult, Redacted } from "effect"
-import { type CommandFailed, misused, refuse } from "../CommandFailed.ts"
+import { type CommandFailed, misused, refuse } from "../command/CommandFailed.ts"
 
 /** Flags that every command takes. */
 export interface Where {

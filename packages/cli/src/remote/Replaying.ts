@@ -5,7 +5,7 @@
  * interrupted. Without a terminal it cannot ask, so it starts nothing without `--yes`.
  */
 import { Clock, Effect, Option, Schedule } from "effect"
-import { misused, refuse } from "../CommandFailed.ts"
+import { misused, refuse } from "../command/CommandFailed.ts"
 import { agreed, isTerminal, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 import { momentOf, spanOf } from "./Times.ts"

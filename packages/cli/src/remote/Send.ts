@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { buffer } from "node:stream/consumers"
 import { Effect, Option } from "effect"
-import { misused } from "../CommandFailed.ts"
+import { misused } from "../command/CommandFailed.ts"
 import { print } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 

@@ -12,8 +12,8 @@ import {
   verify as verifyRequest
 } from "@posthorn/signature"
 import { Clock, Effect, Option, Redacted } from "effect"
-import { misused, refuse } from "../CommandFailed.ts"
-import { say } from "../Terminal.ts"
+import { misused, refuse } from "../command/CommandFailed.ts"
+import { say } from "../command/Terminal.ts"
 import { Posthorn } from "./Posthorn.ts"
 import { spanOf } from "./Times.ts"
 

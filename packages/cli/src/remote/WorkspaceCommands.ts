@@ -7,9 +7,9 @@
 import { items } from "@posthorn/client/Pagination"
 import { Scope } from "@posthorn/domain/Permission"
 import { Chunk, Clock, Effect, Option, Schedule, Schema, Stream } from "effect"
-import { misused, refuse } from "../CommandFailed.ts"
+import { misused, refuse } from "../command/CommandFailed.ts"
+import { sayToTheLetter } from "../command/Terminal.ts"
 import { settings } from "../settings/Settings.ts"
-import { sayToTheLetter } from "../Terminal.ts"
 import { Posthorn } from "./Posthorn.ts"
 
 export interface Ensure {

@@ -6,7 +6,7 @@ import { generateSecret, sign } from "@posthorn/signature"
 import { runCommand } from "@posthorn/testkit/Command"
 import { untilAsked } from "@posthorn/testkit/Until"
 import { describe, expect, it } from "vitest"
-import { holdsScalar } from "../../src/remote/Find.ts"
+import { holdsScalar } from "../../src/remote/FindCommand.ts"
 import { asked, asOperator, call, json, makeEndpoint, posthorn, receiver, runDev } from "./Remote.ts"
 
 runDev()

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
+import { harmless } from "../../src/command/Terminal.ts"
 import { settings } from "../../src/settings/Settings.ts"
-import { harmless } from "../../src/Terminal.ts"
 
 const read = (environment: Readonly<Record<string, string>>) =>
   Effect.withConfigProvider(settings, ConfigProvider.fromMap(new Map(Object.entries(environment))))

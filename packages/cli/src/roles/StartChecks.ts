@@ -11,11 +11,11 @@ import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Option } from "effect"
-import type { Resolved } from "./Resolved.ts"
-import { InvalidEnvironment, lineOf } from "./settings/Environment.ts"
-import type { Settings } from "./settings/Settings.ts"
-import { exampleOf } from "./settings/Variables.ts"
-import { complain } from "./Terminal.ts"
+import { complain } from "../command/Terminal.ts"
+import { InvalidEnvironment, lineOf } from "../settings/Environment.ts"
+import type { Settings } from "../settings/Settings.ts"
+import { exampleOf } from "../settings/Variables.ts"
+import type { RoleSettings } from "./RoleSettings.ts"
 
 /** The database lacks migrations this program needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
@@ -53,7 +53,7 @@ const tryKeys = (given: Settings) =>
     Effect.flatMap((warning) => (warning === undefined ? Effect.void : complain(warning)))
   )
 
-export const resolve = (given: Settings): Resolved => ({
+export const resolve = (given: Settings): RoleSettings => ({
   settings: given,
   databaseUrl: Option.getOrThrow(given.databaseUrl),
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => []),

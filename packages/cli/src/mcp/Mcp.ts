@@ -5,10 +5,10 @@
  * Source: spec §4.7.
  */
 import { Config, Effect, Either, Redacted } from "effect"
-import { proxy } from "./internal/McpProxy.ts"
-import { readEnvironment, required } from "./settings/Environment.ts"
-import { callerVariables } from "./settings/Variables.ts"
-import { complain } from "./Terminal.ts"
+import { complain } from "../command/Terminal.ts"
+import { readEnvironment, required } from "../settings/Environment.ts"
+import { callerVariables } from "../settings/Variables.ts"
+import { proxy } from "./McpProxy.ts"
 
 /** With or without `/mcp` and a slash at the end. */
 const baseOf = (text: string): Either.Either<string, string> => {

@@ -4,9 +4,9 @@ import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Layer, Option, type Redacted } from "effect"
-import type { Settings } from "./settings/Settings.ts"
+import type { Settings } from "../settings/Settings.ts"
 
-export interface Resolved {
+export interface RoleSettings {
   readonly settings: Settings
   readonly databaseUrl: Redacted.Redacted
   readonly encryptionKeys: ReadonlyArray<Redacted.Redacted<Uint8Array>>
@@ -18,21 +18,21 @@ export interface Resolved {
 }
 
 /** Its address for a browser on the same machine. */
-const listeningOf = ({ port, settings }: Resolved): string => {
+const listeningOf = ({ port, settings }: RoleSettings): string => {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
   return `http://${host === "0.0.0.0" || host === "[::]" ? "localhost" : host}:${port}`
 }
 
-export const baseUrlOf = (resolved: Resolved): string =>
+export const baseUrlOf = (resolved: RoleSettings): string =>
   Option.getOrElse(resolved.settings.baseUrl, () => listeningOf(resolved))
 
 /** Both addresses, if they differ. Links use the public one. */
-export const addressesOf = (resolved: Resolved): string => {
+export const addressesOf = (resolved: RoleSettings): string => {
   const [listening, publicly] = [listeningOf(resolved), baseUrlOf(resolved)]
   return listening === publicly ? listening : `${listening}, publicly ${publicly}`
 }
 
-export const secretBoxOf = ({ encryptionKeys }: Resolved) =>
+export const secretBoxOf = ({ encryptionKeys }: RoleSettings) =>
   Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
 
 /**
@@ -42,7 +42,7 @@ export const secretBoxOf = ({ encryptionKeys }: Resolved) =>
 const IDLE_IN_TRANSACTION = "10 seconds"
 
 export const databaseOf = (
-  { databaseUrl }: Resolved,
+  { databaseUrl }: RoleSettings,
   role: string,
   limits: Omit<Database.DatabaseOptions, "url" | "applicationName">
 ) =>

@@ -1,8 +1,8 @@
 /** `posthorn deliveries`, `attempts` and `trace`: what happened. */
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { Effect, Option, Schedule } from "effect"
-import { misused } from "../CommandFailed.ts"
-import { say } from "../Terminal.ts"
+import { misused } from "../command/CommandFailed.ts"
+import { say } from "../command/Terminal.ts"
 import { type Between, given, itemTexts, type Paging, showList, timesOf } from "./Lists.ts"
 import { print, table, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"

@@ -6,17 +6,17 @@
  */
 import { Broken } from "@posthorn/worker/Worker"
 import { Context, Effect, Layer } from "effect"
+import { say } from "../command/Terminal.ts"
+import { settings } from "../settings/Settings.ts"
 import { freePort } from "./ListeningPorts.ts"
-import { required, requireReadyToWork, resolve } from "./Production.ts"
-import { addressesOf, type Resolved } from "./Resolved.ts"
+import { addressesOf, type RoleSettings } from "./RoleSettings.ts"
 import { serverOf } from "./Serve.ts"
-import { settings } from "./settings/Settings.ts"
+import { required, requireReadyToWork, resolve } from "./StartChecks.ts"
 import { telemetryOf } from "./Telemetry.ts"
-import { say } from "./Terminal.ts"
 import { workerOf } from "./Work.ts"
 
 /** The server stops first; `dev` has both, too. */
-export const installationOf = (resolved: Resolved) =>
+export const installationOf = (resolved: RoleSettings) =>
   Layer.provideMerge(serverOf(resolved), workerOf(resolved))
 
 export const run = Effect.gen(function* () {

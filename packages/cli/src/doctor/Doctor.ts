@@ -8,12 +8,12 @@
 import * as Database from "@posthorn/persistence/client/Database"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import { Cause, Effect, Option } from "effect"
-import { examine } from "./doctor/DatabaseChecks.ts"
-import { type Finding, summaryOf, type Verdict, wrong } from "./doctor/Finding.ts"
-import { neighbours, variables } from "./doctor/Neighbours.ts"
-import { explain } from "./Explain.ts"
-import { type Settings, settings } from "./settings/Settings.ts"
-import { dim, green, red, say, sayToTheLetter, yellow } from "./Terminal.ts"
+import { explain } from "../command/StartFailures.ts"
+import { dim, green, red, say, sayToTheLetter, yellow } from "../command/Terminal.ts"
+import { type Settings, settings } from "../settings/Settings.ts"
+import { examine } from "./DatabaseChecks.ts"
+import { type Finding, summaryOf, type Verdict, wrong } from "./Finding.ts"
+import { neighbours, variables } from "./ServiceChecks.ts"
 
 const MARKS = { well: green("✓"), note: dim("–"), warning: yellow("!"), wrong: red("✗") }
 

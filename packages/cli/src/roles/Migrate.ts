@@ -2,9 +2,9 @@
 import { migrate as runMigrations } from "@posthorn/persistence/operations/Migrator"
 import { writeQuotas } from "@posthorn/persistence/operations/Quotas"
 import { Effect } from "effect"
-import { migrationsOf, required } from "./Production.ts"
-import { settings } from "./settings/Settings.ts"
-import { say } from "./Terminal.ts"
+import { say } from "../command/Terminal.ts"
+import { settings } from "../settings/Settings.ts"
+import { migrationsOf, required } from "./StartChecks.ts"
 
 export const migrate = Effect.gen(function* () {
   const given = yield* settings

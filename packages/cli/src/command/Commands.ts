@@ -10,13 +10,13 @@ import { Args, CliConfig, Command, HelpDoc, Options, ValidationError } from "@ef
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { nearest } from "@posthorn/domain/Spelling"
 import { type Console, Effect, HashSet, Layer, Option } from "effect"
+import type { Posthorn, Where } from "../remote/Posthorn.ts"
+import { VERSION } from "../Version.ts"
 import { ordered } from "./Arguments.ts"
+import { isRole, loaded, roles } from "./BareCommands.ts"
 import { CommandFailed, misused } from "./CommandFailed.ts"
 import { plainly, tidy } from "./Help.ts"
-import { isRole, loaded, roles } from "./Roles.ts"
-import type { Posthorn, Where } from "./remote/Posthorn.ts"
 import { complain, say } from "./Terminal.ts"
-import { VERSION } from "./Version.ts"
 
 /** Commands without arguments: `main` runs them without loading this file. */
 const roleCommands = Object.entries(roles).map(([name, { about, run }]) =>
@@ -51,13 +51,13 @@ const consoleLinkCommand = Command.make(
     ),
     member: maybe("member", "Id of the member (mem_…) that the session is of, instead of a role.")
   },
-  (given) => loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(given))
+  (given) => loaded(async () => (await import("../remote/ConsoleLink.ts")).consoleLink(given))
 ).pipe(Command.withDescription("Prints a link that opens the console once."))
 
 const doctorCommand = Command.make(
   "doctor",
   { json: flag("json", "One JSON document: verdict, exitCode and findings.") },
-  (given) => loaded(async () => (await import("./Doctor.ts")).doctor(given.json))
+  (given) => loaded(async () => (await import("../doctor/Doctor.ts")).doctor(given.json))
 ).pipe(
   Command.withDescription(
     "Looks at everything it stands on, and says what to mend: exit code 0, 3 (warnings) or 1. It reads the variables of serve and work."
@@ -83,7 +83,7 @@ const asking = <const Name extends string, const Config extends Command.Command.
     return Effect.zipRight(
       loaded(() => first(given)),
       loaded(async () => {
-        const { layer } = await import("./remote/Posthorn.ts")
+        const { layer } = await import("../remote/Posthorn.ts")
         return Effect.provide(await run(given), layer({ ...given, url: given.url ?? Option.none() }))
       })
     )
@@ -104,10 +104,10 @@ const between = {
   until: maybe("until", "The same.")
 }
 
-const lists = () => import("./remote/Lists.ts")
-const look = () => import("./remote/Look.ts")
-const replaying = () => import("./remote/Replaying.ts")
-const endpoints = () => import("./remote/EndpointCommands.ts")
+const lists = () => import("../remote/Lists.ts")
+const look = () => import("../remote/DeliveryCommands.ts")
+const replaying = () => import("../remote/Replaying.ts")
+const endpoints = () => import("../remote/EndpointCommands.ts")
 
 const endpointId = id("endpoint", "Id of the endpoint.")
 const deliveryId = id("delivery", "Id of the delivery.")
@@ -122,7 +122,7 @@ const sendCommand = asking(
     key: maybe("idempotency-key", "Publishing again under it within 24 hours creates nothing."),
     json
   },
-  async (given) => (await import("./remote/Send.ts")).send(given)
+  async (given) => (await import("../remote/Send.ts")).send(given)
 )
 
 const deliveriesCommand = asking(
@@ -189,7 +189,7 @@ const findCommand = asking(
     since: text("since", "How far back payloads are read; default 1d.").pipe(Options.withDefault("1d")),
     json: flag("json", "One document: events, deliveries, endpoints, examined, truncated.")
   },
-  async (given) => (await import("./remote/Find.ts")).find(given)
+  async (given) => (await import("../remote/FindCommand.ts")).find(given)
 )
 
 const attemptsCommand = asking(
@@ -255,7 +255,7 @@ const listenCommand = asking(
     )
   },
   async (given) =>
-    (await import("./remote/Listen.ts")).listen(given.target, Option.getOrUndefined(given.endpoint))
+    (await import("../remote/Listen.ts")).listen(given.target, Option.getOrUndefined(given.endpoint))
 )
 
 const policy = maybe(
@@ -276,7 +276,7 @@ const settingsCommand = asking(
   "settings",
   "Shows what holds for all endpoints that say nothing else; changes it first, if given.",
   { policy, json },
-  async (given) => (await import("./remote/Configured.ts")).settings(given.policy, given.json)
+  async (given) => (await import("../remote/Configured.ts")).settings(given.policy, given.json)
 )
 
 const endpointsCommand = Command.make("endpoints").pipe(
@@ -357,9 +357,9 @@ const verifyCommand = Command.make(
   },
   (given) =>
     loaded(async () => {
-      const { verify, verifyRemotely } = await import("./remote/Verify.ts")
+      const { verify, verifyRemotely } = await import("../remote/Verify.ts")
       if (Option.isSome(given.secret)) return verify(given.secret.value)
-      const { layer } = await import("./remote/Posthorn.ts")
+      const { layer } = await import("../remote/Posthorn.ts")
       return Effect.provide(verifyRemotely(given.endpoint), layer(given))
     })
 ).pipe(
@@ -384,8 +384,8 @@ const workspaceCommand = Command.make("workspace").pipe(
       },
       (given) =>
         loaded(async () => {
-          const { ensure, operatorsToken } = await import("./remote/WorkspaceCommands.ts")
-          const { layer } = await import("./remote/Posthorn.ts")
+          const { ensure, operatorsToken } = await import("../remote/WorkspaceCommands.ts")
+          const { layer } = await import("../remote/Posthorn.ts")
           return Effect.flatMap(operatorsToken, (token) =>
             Effect.provide(
               ensure(given),
@@ -403,8 +403,8 @@ const workspaceCommand = Command.make("workspace").pipe(
 
 const workspacesCommand = Command.make("workspaces", { ...paging, url: where.url }, (given) =>
   loaded(async () => {
-    const { operatorsToken } = await import("./remote/WorkspaceCommands.ts")
-    const { layer } = await import("./remote/Posthorn.ts")
+    const { operatorsToken } = await import("../remote/WorkspaceCommands.ts")
+    const { layer } = await import("../remote/Posthorn.ts")
     const { workspaces } = await lists()
     return Effect.flatMap(operatorsToken, (token) =>
       // They are in no workspace, so none has to be named.

@@ -8,11 +8,11 @@ import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster
 import { Effect } from "effect"
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { summaryOf } from "../src/doctor/Finding.ts"
-import { envExample } from "../src/settings/EnvExample.ts"
-import { variables } from "../src/settings/Variables.ts"
+import { summaryOf } from "../../src/doctor/Finding.ts"
+import { envExample } from "../../src/settings/EnvExample.ts"
+import { variables } from "../../src/settings/Variables.ts"
 
-const root = fileURLToPath(new URL("../../..", import.meta.url))
+const root = fileURLToPath(new URL("../../../..", import.meta.url))
 const KEY = Buffer.alloc(32, 3).toString("base64")
 const CLASS = 7_067_002
 

@@ -9,9 +9,9 @@ import * as Database from "@posthorn/persistence/client/Database"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Layer, Option } from "effect"
-import { requireCurrent, required } from "./Production.ts"
-import { settings } from "./settings/Settings.ts"
-import { say } from "./Terminal.ts"
+import { say } from "../command/Terminal.ts"
+import { settings } from "../settings/Settings.ts"
+import { requireCurrent, required } from "./StartChecks.ts"
 
 const SHOWN = 10
 

@@ -5,10 +5,10 @@
  * operator's token from the environment or from `dev`'s folder. Source: spec §11.
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
-import * as LocalSecrets from "./LocalSecrets.ts"
-import { baseUrlOf } from "./Resolved.ts"
-import { type Settings, settings } from "./settings/Settings.ts"
-import { complain, say } from "./Terminal.ts"
+import { complain, say } from "../command/Terminal.ts"
+import * as LocalSecrets from "../dev/LocalSecrets.ts"
+import { baseUrlOf } from "../roles/RoleSettings.ts"
+import { type Settings, settings } from "../settings/Settings.ts"
 
 /** The message is the one line the user sees: what is wrong and what to do. */
 export class ConsoleLinkRefused extends Data.TaggedError("ConsoleLinkRefused")<{

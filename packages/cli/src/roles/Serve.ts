@@ -12,14 +12,14 @@ import { ConnectionLimits, defaultConnectionLimits } from "@posthorn/server/http
 import { serverLive } from "@posthorn/server/Server"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
+import { say } from "../command/Terminal.ts"
+import { settings } from "../settings/Settings.ts"
+import { VERSION } from "../Version.ts"
 import { SERVE_CONNECTIONS } from "./Connections.ts"
 import { freePort } from "./ListeningPorts.ts"
-import { required, requireReady, resolve } from "./Production.ts"
-import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
-import { settings } from "./settings/Settings.ts"
+import { addressesOf, baseUrlOf, databaseOf, type RoleSettings, secretBoxOf } from "./RoleSettings.ts"
+import { required, requireReady, resolve } from "./StartChecks.ts"
 import { telemetryOf } from "./Telemetry.ts"
-import { say } from "./Terminal.ts"
-import { VERSION } from "./Version.ts"
 
 /** One workspace gets a third of the connections. A statement ends before the deadline for its answer (15 s). */
 const DATABASE = {
@@ -32,7 +32,7 @@ const DATABASE = {
 const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */
-export const serverOf = (resolved: Resolved) =>
+export const serverOf = (resolved: RoleSettings) =>
   Layer.mergeAll(
     serverLive,
     Layer.scopedDiscard(installationMeters),

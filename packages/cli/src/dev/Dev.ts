@@ -13,16 +13,16 @@ import * as Database from "@posthorn/persistence/client/Database"
 import { migrate } from "@posthorn/persistence/operations/Migrator"
 import { Broken } from "@posthorn/worker/Worker"
 import { Config, Context, Data, Effect, Layer, Option, Queue, Redacted } from "effect"
+import { bold, complain, dim, row, say, timeOfDay } from "../command/Terminal.ts"
+import { freePort } from "../roles/ListeningPorts.ts"
+import { addressesOf, baseUrlOf, type RoleSettings } from "../roles/RoleSettings.ts"
+import { installationOf } from "../roles/Run.ts"
+import { telemetryOf } from "../roles/Telemetry.ts"
+import { type Settings, settings } from "../settings/Settings.ts"
+import { VERSION } from "../Version.ts"
 import * as Demo from "./Demo.ts"
 import * as DemoReceiver from "./DemoReceiver.ts"
-import { freePort } from "./ListeningPorts.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
-import { addressesOf, baseUrlOf, type Resolved } from "./Resolved.ts"
-import { installationOf } from "./Run.ts"
-import { type Settings, settings } from "./settings/Settings.ts"
-import { telemetryOf } from "./Telemetry.ts"
-import { bold, complain, dim, row, say, timeOfDay } from "./Terminal.ts"
-import { VERSION } from "./Version.ts"
 
 /** In production no target may lead back to this machine, but dev's own targets do. */
 export class DevInProduction extends Data.TaggedError("DevInProduction") {
@@ -66,7 +66,7 @@ const resolve = (
   kept: LocalSecrets.Kept,
   url: Redacted.Redacted,
   port: number
-): Resolved => ({
+): RoleSettings => ({
   settings: given,
   databaseUrl: url,
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => [
@@ -81,13 +81,13 @@ const resolve = (
 })
 
 /** The API's address on this machine, whatever BASE_URL is. */
-const hereOf = ({ port, settings: { host } }: Resolved) => {
+const hereOf = ({ port, settings: { host } }: RoleSettings) => {
   const everywhere = host === "0.0.0.0" || host === "::"
   return `http://${everywhere ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
 /** The demo's workspace and token; and, if its receiver is an allowed target, endpoint and first delivery. */
-const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: LocalSecrets.Kept) {
+const demonstrate = Effect.fnUntraced(function* (resolved: RoleSettings, kept: LocalSecrets.Kept) {
   const baseUrl = hereOf(resolved)
   const operatorToken = Redacted.value(resolved.operatorTokens[0]!.token)
   if (Option.isSome(resolved.settings.allowedTargets)) {

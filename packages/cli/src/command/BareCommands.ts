@@ -13,8 +13,8 @@ export const loaded = <A, E, R>(load: () => Promise<Effect.Effect<A, E, R>>) =>
   Effect.flatten(Effect.promise(load))
 
 const warnOfVariables = loaded(async () => {
-  const { knownVariables } = await import("./settings/Variables.ts")
-  const { oddNodeEnv, unknownVariables } = await import("./settings/UnknownVariables.ts")
+  const { knownVariables } = await import("../settings/Variables.ts")
+  const { oddNodeEnv, unknownVariables } = await import("../settings/UnknownVariables.ts")
   const lines = [
     ...unknownVariables(Object.keys(process.env), knownVariables),
     ...oddNodeEnv(process.env.NODE_ENV)
@@ -35,26 +35,29 @@ const lasting = <A, E>(about: string, load: () => Promise<Effect.Effect<A, E>>) 
 export const roles = {
   dev: lasting(
     "Runs everything in one process, with an embedded PostgreSQL and a demo.",
-    async () => (await import("./Dev.ts")).dev
+    async () => (await import("../dev/Dev.ts")).dev
   ),
   serve: lasting(
     "Runs REST, MCP, the console and the reference.",
-    async () => (await import("./Serve.ts")).serve
+    async () => (await import("../roles/Serve.ts")).serve
   ),
-  work: lasting("Runs a delivery worker.", async () => (await import("./Work.ts")).work),
-  run: lasting("Runs serve and work in one process.", async () => (await import("./Run.ts")).run),
-  migrate: configured("Brings the database up to date.", async () => (await import("./Migrate.ts")).migrate),
+  work: lasting("Runs a delivery worker.", async () => (await import("../roles/Work.ts")).work),
+  run: lasting("Runs serve and work in one process.", async () => (await import("../roles/Run.ts")).run),
+  migrate: configured(
+    "Brings the database up to date.",
+    async () => (await import("../roles/Migrate.ts")).migrate
+  ),
   "re-encrypt": configured(
     "Seals every signing secret with the newest ENCRYPTION_KEY.",
-    async () => (await import("./ReEncrypt.ts")).reEncrypt
+    async () => (await import("../roles/ReEncrypt.ts")).reEncrypt
   ),
   config: configured(
     "Prints the settings in force, secrets hidden.",
-    async () => (await import("./ShowConfig.ts")).showConfig
+    async () => (await import("../settings/ShowConfig.ts")).showConfig
   ),
   mcp: {
     about: "MCP over standard input and output; POSTHORN_URL and POSTHORN_TOKEN say with whom.",
-    run: loaded(async () => (await import("./Mcp.ts")).mcp)
+    run: loaded(async () => (await import("../mcp/Mcp.ts")).mcp)
   }
 } as const
 

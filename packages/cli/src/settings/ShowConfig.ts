@@ -4,9 +4,9 @@
  */
 import { hostsOf } from "@posthorn/persistence/client/Hosts"
 import { Effect } from "effect"
-import { settings } from "./settings/Settings.ts"
-import { type Variable, variables } from "./settings/Variables.ts"
-import { dim, say } from "./Terminal.ts"
+import { dim, say } from "../command/Terminal.ts"
+import { settings } from "./Settings.ts"
+import { type Variable, variables } from "./Variables.ts"
 
 const HIDDEN = "(hidden)"
 

@@ -7,8 +7,8 @@
  */
 import { type JsonText, parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
-import { refuse } from "../CommandFailed.ts"
-import { say, sayToTheLetter } from "../Terminal.ts"
+import { refuse } from "../command/CommandFailed.ts"
+import { say, sayToTheLetter } from "../command/Terminal.ts"
 import { timesOf } from "./Lists.ts"
 import { table, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"

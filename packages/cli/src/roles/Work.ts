@@ -6,13 +6,13 @@ import { HistoryKept } from "@posthorn/persistence/operations/Retention"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
 import { Context, Duration, Effect, Layer, Option } from "effect"
+import { say } from "../command/Terminal.ts"
+import { settings } from "../settings/Settings.ts"
+import { VERSION } from "../Version.ts"
 import { WORK_POOL } from "./Connections.ts"
-import { required, requireReadyToWork, resolve } from "./Production.ts"
-import { databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
-import { settings } from "./settings/Settings.ts"
+import { databaseOf, type RoleSettings, secretBoxOf } from "./RoleSettings.ts"
+import { required, requireReadyToWork, resolve } from "./StartChecks.ts"
 import { telemetryOf } from "./Telemetry.ts"
-import { say } from "./Terminal.ts"
-import { VERSION } from "./Version.ts"
 import { workerPort } from "./WorkerPort.ts"
 
 /** What runs on the worker's own connections. */
@@ -21,7 +21,7 @@ type Beside<E> = Layer.Layer<never, E, Database | DatabaseClock>
 const DATABASE = { maxConnections: WORK_POOL, silence: "10 seconds", lockTimeout: "2 seconds" } as const
 
 /** Its parts, put together from settings; `dev` has them too, but for `beside`. */
-export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty) =>
+export const workerOf = <E>(resolved: RoleSettings, beside: Beside<E> = Layer.empty) =>
   Layer.merge(Worker.layer, beside).pipe(
     Layer.provide(
       Layer.succeed(WorkerConfig, {

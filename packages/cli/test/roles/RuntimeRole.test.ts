@@ -16,12 +16,12 @@ import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
 import { inject } from "vitest"
-import { reEncrypt } from "../src/ReEncrypt.ts"
-import { serverOf } from "../src/Serve.ts"
-import { settings } from "../src/settings/Settings.ts"
-import { workerOf } from "../src/Work.ts"
+import { reEncrypt } from "../../src/roles/ReEncrypt.ts"
+import { serverOf } from "../../src/roles/Serve.ts"
+import { workerOf } from "../../src/roles/Work.ts"
+import { settings } from "../../src/settings/Settings.ts"
 
-const ROLES = fileURLToPath(new URL("../../../docker/roles.sql", import.meta.url))
+const ROLES = fileURLToPath(new URL("../../../../docker/roles.sql", import.meta.url))
 const OPERATOR_TOKEN = "operator-token-of-this-test-0001"
 const KEY = Buffer.alloc(32, 3).toString("base64")
 

@@ -6,7 +6,7 @@ import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Comm
 import { until } from "@posthorn/testkit/Until"
 import { Effect, Redacted } from "effect"
 import { beforeAll } from "vitest"
-import { proxy } from "../src/internal/McpProxy.ts"
+import { proxy } from "../../src/mcp/McpProxy.ts"
 
 interface Asked {
   readonly body: string

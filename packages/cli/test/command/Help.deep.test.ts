@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process"
 import { bundleFile, freshShell, makeBundle } from "@posthorn/testkit/Command"
 import { beforeAll, describe, expect, it } from "vitest"
-import { tidy } from "../src/Help.ts"
+import { tidy } from "../../src/command/Help.ts"
 
 beforeAll(makeBundle, 240_000)
 

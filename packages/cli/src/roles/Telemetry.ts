@@ -2,13 +2,13 @@
 import type { OtlpOptions } from "@posthorn/telemetry/Otlp"
 import { processMeters } from "@posthorn/telemetry/ProcessMeters"
 import { Effect, Layer, Option } from "effect"
-import type { Settings } from "./settings/Settings.ts"
-import { VERSION } from "./Version.ts"
+import type { Settings } from "../settings/Settings.ts"
+import { VERSION } from "../Version.ts"
 
 const exporting = (options: OtlpOptions) =>
   Layer.unwrapEffect(
     Effect.map(
-      Effect.promise(() => import("./TelemetryExport.ts")),
+      Effect.promise(() => import("@posthorn/telemetry/Otlp")),
       ({ otlpLive }) => otlpLive(options)
     )
   )

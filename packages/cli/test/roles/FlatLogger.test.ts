@@ -1,7 +1,7 @@
 /** Log lines as a collector reads them: flat, a text as the message, stacks in one member. */
 import { Cause, Effect, Logger } from "effect"
 import { expect, it } from "vitest"
-import { flatLogger } from "../src/FlatLogger.ts"
+import { flatLogger } from "../../src/roles/FlatLogger.ts"
 
 const logged = async (effect: Effect.Effect<void>) => {
   const lines: Array<string> = []
