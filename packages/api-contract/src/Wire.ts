@@ -65,7 +65,12 @@ export const Moment = (description: string, example = TIME) =>
     encode: ParseResult.succeed
   }).annotations({
     description,
-    message: () => ({ message: "Expected a time such as 2026-11-21T13:00:00Z", override: true }),
+    message: ({ actual }) => ({
+      message:
+        "Expected a time such as 2026-11-21T13:00:00Z" +
+        (/\d \d\d:?\d\d$/.test(String(actual)) ? "; in a query, + is a space: write %2B" : ""),
+      override: true
+    }),
     jsonSchema: { type: "string", format: "date-time", description, examples: [example] }
   })
 

@@ -70,7 +70,8 @@ export class Origins {
     const key = client === undefined ? parsed.origin : `${client.id} ${parsed.origin}`
     const origin = this.origins.peek(key) ?? this.originOf(key, parsed, client)
     this.touch(origin)
-    const target = { origin, path: parsed.pathname + parsed.search }
+    // `search` is empty for a URL that ends in `?`.
+    const target = { origin, path: parsed.href.slice(parsed.origin.length) }
     this.targets.set(targetKey, target)
     return target
   }

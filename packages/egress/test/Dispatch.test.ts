@@ -24,6 +24,8 @@ describe("the request", () => {
         ["content-length", String(Buffer.byteLength(BODY))]
       ])
       expect(Object.entries(fixedHeaders)).toEqual(request!.headers.slice(2, 5))
+      yield* send(to(receiver.url("/ok?")))
+      expect((yield* receiver.waitFor(2))[1]!.target).toBe("/ok?")
     })
   )
 

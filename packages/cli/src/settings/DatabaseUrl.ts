@@ -41,11 +41,17 @@ const problemOfSession = (wanted: string | undefined) =>
     ? undefined
     : `has target_session_attrs=${wanted}, but Posthorn always needs the server that accepts writes: leave it out`
 
+/** `postgresql://user@/app?host=/folder/of/socket`, as libpq takes it. A URL with credentials needs a host, which the folder replaces. */
+const SOCKET = /^(postgres(?:ql)?:\/\/[^/?#]*@)(\/[^?#]*\?(?:[^#]*&)?host=(?:\/|%2f))/i
+
 export const databaseUrl = (text: string): Either.Either<Redacted.Redacted, string> => {
   // Pasted text may end with a space, which would become part of the database's name.
-  const raw = text.trim()
+  const raw = text.trim().replace(SOCKET, "$1localhost$2")
   const hosts = hostsOf(raw)
-  if (hosts === null) return Either.left("is not a PostgreSQL URL")
+  if (hosts === null)
+    return Either.left(
+      "is not a PostgreSQL URL: percent-encode special characters of user and password (@ is %40, / %2F, # %23, ? %3F)"
+    )
   const url = new URL(hosts[0]!)
   const mode = url.searchParams.get("sslmode")
   const problem = problemOfSession(SESSION.exec(raw)?.[1]) ?? problemOfMode(mode) ?? problemOfFiles(url)

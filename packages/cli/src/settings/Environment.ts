@@ -23,12 +23,16 @@ export const lineOf = (name: string, problem: string, example: string): string =
 /** If a URL was put into a wrong variable by mistake, its password is still not shown. */
 const withoutPassword = (problem: string): string => problem.replace(/\/\/.*@/gs, "//…@")
 
+/** An env file of systemd or Docker keeps the quotes that a shell removes. */
+const QUOTED = /^\s*(["']).*\1\s*$/s
+
 export const parsed =
   <A>(name: string, example: string, parse: Parse<A>) =>
   (config: Config.Config<string>): Config.Config<A> =>
     Config.mapOrFail(config, (text) =>
-      Either.mapLeft(parse(text), (problem) =>
-        ConfigError.InvalidData([name], lineOf(name, problem, example))
+      Either.mapLeft(
+        QUOTED.test(text) ? Either.left("has quotes around its value: leave them out") : parse(text),
+        (problem) => ConfigError.InvalidData([name], lineOf(name, problem, example))
       )
     )
 

@@ -67,6 +67,18 @@ const webAddress: Parse<string> = (raw) => {
     : Either.left(`is "${raw}", but must be an http or https address without query`)
 }
 
+/** Posthorn's own address: its pages and its console are at the root of a host. */
+const baseUrl: Parse<string> = (raw) =>
+  Either.filterOrLeft(
+    webAddress(raw),
+    (url) => new URL(url).pathname === "/",
+    (url) =>
+      `has the path ${new URL(url).pathname}, but Posthorn answers at the root of a host: give it a name of its own`
+  )
+
+/** A name or an address; IPv6 also in brackets, as in a URL. */
+const host: Parse<string> = (raw) => Either.map(text(raw), (name) => name.replace(/^\[(.*)\]$/, "$1"))
+
 const otlpHeaders: Parse<Readonly<Record<string, Redacted.Redacted>>> = (raw) => {
   const pairs = raw.split(",").map((pair) => /^\s*([\w-]+)\s*=(.*)$/.exec(pair))
   try {
@@ -180,9 +192,9 @@ const millisecond = Duration.millis(1)
 const all = Config.all({
   databaseUrl: variable("DATABASE_URL", databaseUrl),
   dataDir: standard("DATA_DIR", text),
-  host: standard("HOST", text),
+  host: standard("HOST", host),
   port: standard("PORT", integer(0, 65_535)),
-  baseUrl: variable("BASE_URL", webAddress),
+  baseUrl: variable("BASE_URL", baseUrl),
   operatorTokens: variable("OPERATOR_TOKEN", operatorTokens),
   encryptionKeys: variable("ENCRYPTION_KEY", encryptionKeys),
   allowedTargets,

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
+import pg from "pg"
 import { harmless } from "../../src/command/Terminal.ts"
 import { settings } from "../../src/settings/Settings.ts"
 
@@ -108,6 +109,38 @@ describe("Settings", () => {
 
       assert.lengthOf(lines, names.length)
       assert.notInclude(lines.join(), "hunter")
+    })
+  )
+
+  it.effect("§10 refuses quotes that a shell would have removed, and a path that it would not serve", () =>
+    Effect.gen(function* () {
+      const lines = yield* linesOf({
+        OPERATOR_TOKEN: `"${"a".repeat(32)}"`,
+        HOST: "'127.0.0.1'",
+        BASE_URL: "https://example.com/hooks/"
+      })
+      assert.sameMembers(
+        lines.map((line) => line.replace(/, for example.*/, "")),
+        [
+          "OPERATOR_TOKEN has quotes around its value: leave them out",
+          "HOST has quotes around its value: leave them out",
+          "BASE_URL has the path /hooks, but Posthorn answers at the root of a host: give it a name of its own"
+        ]
+      )
+      assert.strictEqual((yield* read({ HOST: "[::]" })).host, "::")
+    })
+  )
+
+  it.effect("§10 takes a socket's folder, and says how a password is spelled", () =>
+    Effect.gen(function* () {
+      const url = "postgresql://me:secret@/app?host=/var/run/postgresql"
+      const { databaseUrl } = yield* read({ DATABASE_URL: url })
+      const { database, host, user } = new pg.Client(Redacted.value(Option.getOrThrow(databaseUrl)))
+      assert.deepStrictEqual([host, database, user], ["/var/run/postgresql", "app", "me"])
+
+      const [line = ""] = yield* linesOf({ DATABASE_URL: "postgresql://me:se#cret/x@db/app" })
+      assert.include(line, "percent-encode special characters of user and password")
+      assert.notInclude(line, "cret")
     })
   )
 

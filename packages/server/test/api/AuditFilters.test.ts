@@ -108,14 +108,18 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
   )
 
   it.effect.each([
-    ["action=webhook.nothing_done", "/action"],
-    ["since=yesterday", "/since"],
-    ["actor=%00", "/actor"],
-    ["by=me", "/by"]
-  ])("§7.1 refuses ?%s", ([query, path]) =>
+    ["action=webhook.nothing_done", "/action", ""],
+    ["since=yesterday", "/since", "Expected a time"],
+    ["since=2026-11-21T13:00:02+01:00", "/since", "write %2B"],
+    ["actor=%00", "/actor", ""],
+    ["by=me", "/by", ""]
+  ])("§7.1 refuses ?%s", ([query, path, message]) =>
     Effect.gen(function* () {
       const { body } = yield* (yield* entered).call("GET", `/audit-events?${query}`)
-      expect(body).toMatchObject({ _tag: "InvalidRequest", issues: [{ path }] })
+      expect(body).toMatchObject({
+        _tag: "InvalidRequest",
+        issues: [{ path, message: expect.stringContaining(message!) }]
+      })
     })
   )
 })
