@@ -77,8 +77,14 @@ const divided = (sent: SentAuthentication) => {
 }
 
 const PAIR_FLAWS = {
-  certificate: ["certificate", "Expected a certificate as PEM that TLS can use"],
-  privateKey: ["privateKey", "Expected a private key as PEM, without a passphrase"],
+  certificate: [
+    "certificate",
+    "Expected a certificate as PEM that TLS can use: at most 5 of them, 16 KiB, with keys of RSA up to 4,096 bits, P-256, P-384 or Ed25519"
+  ],
+  privateKey: [
+    "privateKey",
+    "Expected a private key as PEM, without a passphrase: RSA up to 4,096 bits, P-256, P-384 or Ed25519"
+  ],
   pair: ["privateKey", "This key does not belong to the certificate, or TLS cannot use it"]
 } as const
 

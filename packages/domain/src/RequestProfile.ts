@@ -186,8 +186,8 @@ const oauth2 = {
 
 const mtls = {
   kind: kind("mtls", "By a client certificate, in the TLS handshake."),
-  certificate: Pem(32_768).annotations({
-    description: "The certificate as PEM, and then those that lead to its authority.",
+  certificate: Pem(16_384).annotations({
+    description: "The certificate as PEM, and then those that lead to its authority: at most 5.",
     examples: ["-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----"]
   })
 }
@@ -230,7 +230,11 @@ const SentAuthentication = Schema.Union(
   Schema.Struct({
     ...mtls,
     privateKey: exact(
-      Schema.Redacted(Pem(16_384).annotations({ description: "As PEM. Left out: as it is stored." }))
+      Schema.Redacted(
+        Pem(16_384).annotations({
+          description: "As PEM: RSA up to 4,096 bits, P-256, P-384 or Ed25519. Left out: as it is stored."
+        })
+      )
     ),
     ...shownBefore
   })

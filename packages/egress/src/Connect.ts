@@ -2,27 +2,26 @@
  * Opens one TCP or TLS connection to an origin, directly or through the proxy, or gives a failure reason.
  *
  * Guarantees: no connection to an address that `refuses` names, literal or resolved. A proxy resolves names by itself, so with one
- * only literal addresses are checked. The certificate is always verified (`rejectUnauthorized` is set here, so
- * NODE_TLS_REJECT_UNAUTHORIZED cannot unset it; NODE_EXTRA_CA_CERTS adds authorities). It has no timer: Exchange.ts keeps the
+ * only literal addresses are checked. Handshake.ts bounds and verifies TLS. It has no timer of its own: Exchange.ts keeps the
  * deadline.
- *
- * TLS sessions are kept per origin, and only after the certificate was accepted. Node 20 does not check the name again when it
- * resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A resumed handshake
- * costs half of a full one; a kept-alive connection needs none.
  */
 import { isIP, type LookupFunction, type Socket } from "node:net"
-import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
+import type { SecureContext, TLSSocket } from "node:tls"
 import type { AddressRace } from "./AddressRace.ts"
 import { whileConnecting } from "./FailureReasons.ts"
-import { AddressRefused, type Names, type Refuses } from "./Names.ts"
+import { shakeHands } from "./Handshake.ts"
+import { AddressRefused, type Names, NoTurn, type Refuses } from "./Names.ts"
 import type { Origin } from "./Origins.ts"
 import type { Opening, Outcome, Tunnels } from "./Tunnels.ts"
+import type { Turn, Turns } from "./Turns.ts"
 
 export interface ConnectSettings {
   readonly refuses: Refuses
   readonly names: Names
   readonly race: AddressRace
   readonly secureContext: SecureContext
+  /** Of TLS handshakes. */
+  readonly handshakes: Turns
   /** Null without a proxy. */
   readonly tunnels: Tunnels | null
   /** Milliseconds that only go forward. */
@@ -44,80 +43,90 @@ export const connect = (
     queueMicrotask(() => outcome.failed("connection_failed", new AddressRefused()))
     return { destroy: () => undefined, late: () => "request_timeout" }
   }
-  return settings.tunnels === null
-    ? direct(origin, settings.names.lookup(workspaceId, port), settings, outcome)
-    : tunnelled(origin, settings.tunnels, settings, outcome)
+  const made: Outcome = {
+    failed: outcome.failed,
+    opened: (socket) => {
+      if (origin.secure) securing = secure(origin, workspaceId, socket, settings, outcome)
+      else ready(socket, outcome)
+    }
+  }
+  let securing: (() => void) | undefined
+  const { names, race, tunnels } = settings
+  const opening =
+    tunnels === null
+      ? direct(origin, race, names.lookup(workspaceId, port), made)
+      : tunnels.open(origin, made)
+  return {
+    destroy: () => {
+      opening.destroy()
+      securing?.()
+    },
+    late: opening.late
+  }
 }
 
 const direct = (
-  origin: Origin,
+  { host, port }: Origin,
+  race: AddressRace,
   lookup: LookupFunction,
-  { race, secureContext }: ConnectSettings,
-  outcome: Outcome
+  { failed, opened }: Outcome
 ): Opening => {
-  const { host, port } = origin
   const racing = race.connect(
     { host, port, lookup },
-    {
-      failed: (error) => outcome.failed(whileConnecting(error, false), error),
-      connected: (socket) => reached(socket, origin, secureContext, outcome)
-    }
+    { failed: (error) => failed(whileConnecting(error, false), error), connected: opened }
   )
   return { destroy: racing.destroy, late: () => "request_timeout" }
 }
 
-const tunnelled = (
+/** Waits for its turn, and makes the connection one of TLS. Returns how to give it up. */
+const secure = (
   origin: Origin,
-  tunnels: Tunnels,
-  { secureContext }: ConnectSettings,
+  workspaceId: string,
+  connected: Socket,
+  { handshakes, secureContext }: ConnectSettings,
   outcome: Outcome
-): Opening =>
-  tunnels.open(origin, {
-    failed: outcome.failed,
-    opened: (socket) => reached(socket, origin, secureContext, outcome)
-  })
-
-/** TCP is connected; with TLS the connection is ready after the handshake. */
-const reached = (tcp: Socket, origin: Origin, secureContext: SecureContext, outcome: Outcome): void => {
-  if (!origin.secure) {
-    ready(tcp, outcome)
-    return
+): (() => void) => {
+  let tls: TLSSocket | undefined
+  let isOver = false
+  const over = () => {
+    if (!isOver) handshakes.end(workspaceId, turn)
+    isOver = true
   }
-  const socket = openTls(origin, tcp, secureContext)
-  const failed = (error: Error) => outcome.failed(whileConnecting(error, true), error)
-  socket.once("error", failed)
-  socket.once("secureConnect", () => {
-    socket.removeListener("error", failed)
-    ready(socket, outcome)
-  })
+  const failed = (error: Error) => {
+    over()
+    outcome.failed(whileConnecting(error, true), error)
+  }
+  const turn: Turn = {
+    begin: () => {
+      connected.removeListener("error", failed)
+      tls = shakeHands(
+        origin,
+        connected,
+        secureContext,
+        (socket) => {
+          over()
+          connected.setKeepAlive(true, PROBE_AFTER_MS)
+          outcome.opened(socket)
+        },
+        failed
+      )
+    },
+    late: () => {
+      isOver = true
+      connected.destroy()
+      outcome.failed("no_turn", new NoTurn())
+    }
+  }
+  connected.once("error", failed)
+  handshakes.take(workspaceId, turn)
+  return () => {
+    over()
+    connected.destroy()
+    tls?.destroy()
+  }
 }
 
 const ready = (socket: Socket, { opened }: Outcome): void => {
   socket.setKeepAlive(true, PROBE_AFTER_MS)
   opened(socket)
-}
-
-const openTls = (origin: Origin, tcp: Socket, secureContext: SecureContext): TLSSocket => {
-  const { host, session } = origin
-  const socket = connectTls({
-    socket: tcp,
-    secureContext: origin.secureContext ?? secureContext,
-    rejectUnauthorized: true,
-    ALPNProtocols: ["http/1.1"],
-    // RFC 6066 allows neither addresses nor a final dot in the server name.
-    ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, "") } : {}),
-    ...(session === undefined ? {} : { session })
-  })
-  let latest: Buffer | undefined
-  let accepted = false
-  // TLS 1.2 provides its session before the certificate is verified, TLS 1.3 its tickets afterwards.
-  socket.on("session", (given: Buffer) => {
-    latest = given
-    if (accepted) origin.session = given
-  })
-  socket.once("secureConnect", () => {
-    accepted = true
-    origin.session = latest ?? origin.session
-  })
-  return socket
 }

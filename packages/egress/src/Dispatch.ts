@@ -13,18 +13,19 @@
  *
  * Source: spec §4.1, §8, §3.4 ("Requests", "A stale kept-alive connection") and §2.8 (connect-time guard).
  */
-import { createSecureContext } from "node:tls"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Clock, Redacted } from "effect"
 import { AddressRace } from "./AddressRace.ts"
 import { BODY_LIMIT_BYTES } from "./BodyPrefix.ts"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
+import { HANDSHAKE_TURN_MS, HANDSHAKES, secureContextOf } from "./Handshake.ts"
 import { Names, type Refuses, type Resolve } from "./Names.ts"
 import { type ClientIdentity, Origins } from "./Origins.ts"
 import type { Proxy } from "./Proxy.ts"
 import { systemNames } from "./SystemNames.ts"
 import { Tunnels } from "./Tunnels.ts"
+import { Turns } from "./Turns.ts"
 
 export interface DispatchOptions {
   /** The `user-agent` header, such as `Posthorn/0.1.0`. */
@@ -98,7 +99,8 @@ export const open = (options: DispatchOptions): Dispatcher => {
     {
       refuses,
       names,
-      secureContext: createSecureContext(authorities),
+      secureContext: secureContextOf(authorities),
+      handshakes: new Turns(HANDSHAKES, HANDSHAKE_TURN_MS),
       race,
       tunnels: proxy && new Tunnels(proxy, proxyNames.lookup("", proxy.port), race),
       now
@@ -108,7 +110,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
     options.maxOrigins ?? 2_000,
     (origin) => connections.closeIdle(origin),
     ({ certificate, privateKey }) =>
-      createSecureContext({ ...authorities, cert: certificate, key: Redacted.value(privateKey) })
+      secureContextOf({ ...authorities, cert: certificate, key: Redacted.value(privateKey) })
   )
   const fixedHeaders = {
     "content-type": "application/json",

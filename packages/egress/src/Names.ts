@@ -15,6 +15,7 @@
 import type { LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { LRUCache } from "lru-cache"
+import { type Turn, Turns } from "./Turns.ts"
 
 /** Whether this address is refused. `hostname` is the URL's, for targets that are allowed by name. */
 export type Refuses = (address: string, port: number, hostname: string) => boolean
@@ -38,7 +39,7 @@ export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed"
 }
 
-/** The workspace has too many look-ups under way, so this name was not looked up. */
+/** The workspace has too many look-ups or handshakes under way, so this one was not begun. */
 export class NoTurn extends Error {
   override readonly name = "NoTurn"
 }
@@ -70,14 +71,6 @@ interface Wanted {
   readonly hostname: string
   readonly port: number
   readonly told: Told
-  timer?: NodeJS.Timeout
-}
-
-/** The look-ups of one workspace. */
-interface Budget {
-  running: number
-  /** In order of arrival. */
-  readonly waiting: Set<Wanted>
 }
 
 export interface NamesOptions {
@@ -90,7 +83,7 @@ export interface NamesOptions {
 export class Names {
   private readonly answers = new LRUCache<string, Answer>({ max: NAMES })
   private readonly running = new Map<string, Array<Told>>()
-  private readonly budgets = new Map<string, Budget>()
+  private readonly turns = new Turns(LOOKUPS, TURN_MS)
   private readonly options: NamesOptions
 
   constructor(options: NamesOptions) {
@@ -114,17 +107,14 @@ export class Names {
 
   private find(workspaceId: string, wanted: Wanted): void {
     if (this.isServed(wanted)) return
-    const budget = this.budgetOf(workspaceId)
-    if (budget.running < LOOKUPS) this.start(workspaceId, budget, wanted)
-    else this.queue(budget, wanted)
-  }
-
-  private queue(budget: Budget, wanted: Wanted): void {
-    wanted.timer = setTimeout(() => {
-      budget.waiting.delete(wanted)
-      wanted.told(new NoTurn(), [])
-    }, TURN_MS)
-    budget.waiting.add(wanted)
+    const turn: Turn = {
+      begin: () => {
+        if (this.isServed(wanted)) this.turns.end(workspaceId, turn)
+        else this.start(wanted, () => this.turns.end(workspaceId, turn))
+      },
+      late: () => wanted.told(new NoTurn(), [])
+    }
+    this.turns.take(workspaceId, turn)
   }
 
   /** From a remembered answer, or from a look-up that is under way. */
@@ -138,38 +128,18 @@ export class Names {
     return this.running.get(key)?.push(told) !== undefined
   }
 
-  private budgetOf(workspaceId: string): Budget {
-    const known = this.budgets.get(workspaceId)
-    if (known !== undefined) return known
-    const budget = { running: 0, waiting: new Set<Wanted>() }
-    this.budgets.set(workspaceId, budget)
-    return budget
-  }
-
-  private start(workspaceId: string, budget: Budget, { hostname, port, told }: Wanted): void {
+  private start({ hostname, port, told }: Wanted, over: () => void): void {
     const key = keyOf(hostname, port)
     const waiting = [told]
     this.running.set(key, waiting)
-    budget.running++
     this.options.resolve(hostname, (error, found) => {
       const addresses =
         error === null ? found.filter(({ address }) => !this.options.refuses(address, port, hostname)) : []
       this.running.delete(key)
       this.answers.set(key, { addresses, until: this.options.now() + keptFor(addresses) })
-      budget.running--
-      this.takeTurns(workspaceId, budget)
+      over()
       for (const each of waiting) each(null, addresses)
     })
-  }
-
-  private takeTurns(workspaceId: string, budget: Budget): void {
-    for (const next of budget.waiting) {
-      if (budget.running >= LOOKUPS) return
-      budget.waiting.delete(next)
-      clearTimeout(next.timer)
-      if (!this.isServed(next)) this.start(workspaceId, budget, next)
-    }
-    if (budget.running === 0) this.budgets.delete(workspaceId)
   }
 }
 

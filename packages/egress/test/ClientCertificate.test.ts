@@ -1,5 +1,5 @@
 /** Client certificates: what is wrong with one, and who is shown which. */
-import { X509Certificate } from "node:crypto"
+import { generateKeyPairSync, type KeyPairKeyObjectResult, X509Certificate } from "node:crypto"
 import { createServer } from "node:tls"
 import { describe, expect, it } from "@effect/vitest"
 import { type Certificate, certificate } from "@posthorn/testkit/Certificates"
@@ -61,6 +61,32 @@ describe("a client certificate", () => {
     for (const bad of ["", cert, key.replace(/\n[^-\n]{8}/, "\nAAAAAAAA")])
       expect(flawOf({ certificate: cert, privateKey: Redacted.make(bad) })).toBe("privateKey")
     expect(flawOf({ certificate: `${cert}\n${certificate("other-name").cert}`, privateKey })).toBe(null)
+  })
+
+  it("§2.9 has a key that signs quickly, and a short chain", () => {
+    const privateKeyOf = ({ privateKey }: KeyPairKeyObjectResult) =>
+      Redacted.make(privateKey.export({ type: "pkcs8", format: "pem" }).toString())
+    const { cert } = certificate("valid")
+    const flawWith = (pair: KeyPairKeyObjectResult) =>
+      flawOf({ certificate: cert, privateKey: privateKeyOf(pair) })
+    for (const good of [
+      generateKeyPairSync("rsa", { modulusLength: 2_048 }),
+      generateKeyPairSync("ec", { namedCurve: "P-384" }),
+      generateKeyPairSync("ed25519")
+    ])
+      expect(flawWith(good)).toBe("pair")
+    for (const slow of [
+      generateKeyPairSync("rsa", { modulusLength: 4_104 }),
+      generateKeyPairSync("ec", { namedCurve: "P-521" }),
+      generateKeyPairSync("ec", { namedCurve: "sect571r1" }),
+      generateKeyPairSync("ed448")
+    ])
+      expect(flawWith(slow)).toBe("privateKey")
+
+    const { privateKey } = pairOf("valid")
+    expect(flawOf({ certificate: cert.repeat(5), privateKey })).toBe(null)
+    expect(flawOf({ certificate: cert.repeat(6), privateKey })).toBe("certificate")
+    expect(flawOf(pairOf("large"))).toBe("certificate")
   })
 
   it("§2.9 is valid from its first moment to its last", () => {

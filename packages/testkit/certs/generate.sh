@@ -10,11 +10,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 names='DNS:localhost,DNS:zoo.test,DNS:*.zoo.test,IP:127.0.0.1,IP:::1'
 
+# How the next key is made.
+key='-algorithm EC -pkeyopt ec_paramgen_curve:P-256'
+
 # certify <name> <common name> <extension lines> <end of validity> <openssl ca options for the signer>
 certify() {
   name=$1 subject=$2 extensions=$3 end=$4
   shift 4
-  openssl ecparam -name prime256v1 -genkey -noout | openssl pkcs8 -topk8 -nocrypt -out "$name.key"
+  openssl genpkey -out "$name.key" $key 2> "$work/log"
   openssl req -new -key "$name.key" -subj "/CN=$subject" -out "$work/$name.csr"
   : > "$work/index"
   cat > "$work/ca.cnf" <<CNF
@@ -47,4 +50,9 @@ certify expired expired "$(leaf "$names")" 20200102000000Z -cert ca.pem -keyfile
 certify other-name other-name "$(leaf DNS:elsewhere.test)" $century -cert ca.pem -keyfile ca.key
 certify other-ca other-ca "$(leaf "$names")" $century -cert unknown-ca.pem -keyfile unknown-ca.key
 certify self-signed self-signed "$(leaf "$names")" $century -selfsign -keyfile self-signed.key
+# More than 12 KiB of a handshake.
+certify large large "$(leaf "$names$(for n in $(seq 400); do printf ',DNS:a-long-name-of-this-receiver-%s.zoo.test' "$n"; done)")" $century -cert ca.pem -keyfile ca.key
+# Without it no parameters of DHE are sent.
+key='-algorithm RSA -pkeyopt rsa_keygen_bits:2048'
+certify rsa rsa "$(leaf "$names")" $century -cert ca.pem -keyfile ca.key
 rm ca.key unknown-ca.key unknown-ca.pem

@@ -5,10 +5,10 @@
 import { readFileSync } from "node:fs"
 
 /**
- * `valid` is for localhost, *.zoo.test, 127.0.0.1 and ::1, signed by `authority`; the others are invalid in the way they are
- * named.
+ * `valid` is for localhost, *.zoo.test, 127.0.0.1 and ::1, signed by `authority`; so are `rsa`, which has another key, and
+ * `large`, which has 400 names more. The others are invalid in the way they are named.
  */
-export type Certificate = "valid" | "expired" | "other-name" | "other-ca" | "self-signed"
+export type Certificate = "valid" | "expired" | "other-name" | "other-ca" | "self-signed" | "rsa" | "large"
 
 const read = (file: string): string => readFileSync(new URL(`../certs/${file}`, import.meta.url), "utf8")
 
