@@ -14,8 +14,7 @@ const taken = (options: Options) =>
     .join(", ")
 
 export const optionsOf = <const O extends Options>(script: string, options: O): Values<O> => {
-  const file = `scripts/${script.replace(":", "-")}.ts`
-  const takes = `${script}: takes ${taken(options)}; what it does with them stands in ${file}`
+  const takes = `${script}: takes ${taken(options)}; what it does with them stands at its head`
   if (process.argv.includes("--help")) {
     console.log(takes)
     process.exit(0)

@@ -1,5 +1,5 @@
 /**
- * `npm run openapi:lint`: Redocly's rules over the committed document, as redocly.yaml configures them, where a warning fails
+ * `tools/openapi/lint.mjs`: Redocly's rules over the committed document, as redocly.yaml configures them, where a warning fails
  * too; then each generator's client is made from it and compiled strictly. Needs nothing but the document.
  */
 import { execFileSync } from "node:child_process"

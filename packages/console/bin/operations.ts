@@ -15,7 +15,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const lines = Object.entries(table).map(([name, parts]) => `  ${name}: ["${parts.join('", "')}"]`)
   writeFileSync(
     file,
-    `/** Written by bin/operations.ts from the contract: run \`npm run console:operations\`. */
+    `/** Written by bin/operations.ts from the contract: run \`npm run generate\`. */
 export const operations = {
 ${lines.join(",\n")}
 } as const

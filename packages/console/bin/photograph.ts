@@ -1,5 +1,5 @@
 /**
- * `npm run console:photograph [folder] [page…]`: photographs every page of the console in both themes, at 1440 and 390
+ * `tsx packages/console/bin/photograph.ts [folder] [page…]`: photographs every page of the console in both themes, at 1440 and 390
  * pixels, with a day's data. For people to check before a release.
  */
 import { mkdirSync } from "node:fs"

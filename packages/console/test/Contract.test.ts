@@ -11,7 +11,7 @@ import { inLines, rawMember } from "../src/ui/json.ts"
 
 describe("the console", () => {
   it("§11 calls operations by the contract's own method, path and permission", () => {
-    expect(operations, "run npm run console:operations").toEqual(table)
+    expect(operations, "run npm run generate").toEqual(table)
   })
 
   it("§5.1 has a label for every scope", () => {

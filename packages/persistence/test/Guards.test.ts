@@ -1,5 +1,5 @@
 /**
- * The purpose of each guard of the SQL: `npm run mutate:sql` removes guards one by one and expects one of these tests to
+ * The purpose of each guard of the SQL: `npm run attack -- mutate-sql` removes guards one by one and expects one of these tests to
  * fail.
  */
 import { freshDatabase } from "@posthorn/testkit/TestPg"

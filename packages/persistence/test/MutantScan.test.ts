@@ -1,4 +1,4 @@
-/** What `npm run mutate:sql` recognises as a guard, and the text that it leaves without it. */
+/** What `npm run attack -- mutate-sql` recognises as a guard, and the text that it leaves without it. */
 import { describe, expect, it } from "vitest"
 import { guardsIn, without } from "./mutation/Scan.ts"
 import { allMutants } from "./mutation/SqlMutants.ts"

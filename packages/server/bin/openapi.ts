@@ -25,6 +25,6 @@ if (!process.argv.includes("--check")) {
 } else if (current() === text) {
   console.log("openapi.json is up to date")
 } else {
-  console.error("openapi.json is not what the contract says: run `npm run openapi` and commit it")
+  console.error("openapi.json is not what the contract says: run `npm run generate` and commit it")
   process.exit(1)
 }

@@ -3,7 +3,7 @@
  */
 import { shellWord, type Variable, variables } from "./Variables.ts"
 
-const HEAD = `# The settings of Posthorn; docs/settings.md says more. Made by: npm run env-example
+const HEAD = `# The settings of Posthorn; docs/settings.md says more. Made by: npm run generate
 # What has a # in front is a default, or an example of what is off. Posthorn reads its environment, no file: after
 # cp .env.example .env, a shell takes it by: set -a; . ./.env; set +a
 `

@@ -1,4 +1,4 @@
-/** Written by bin/operations.ts from the contract: run `npm run console:operations`. */
+/** Written by bin/operations.ts from the contract: run `npm run generate`. */
 export const operations = {
   createWorkspace: ["POST", "/workspaces", "operator"],
   listWorkspaces: ["GET", "/workspaces", "operator"],

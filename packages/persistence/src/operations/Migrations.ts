@@ -7,7 +7,7 @@
  *   -- Outside a transaction     For `create index concurrently`: runs statement by statement; each statement ends with
  *                                a semicolon at the end of a line. The file must be repeatable from the start.
  *
- * Whether these lines are true is not checked here but by `npm run migrations` and `npm run upgrade`.
+ * Whether these lines are true is not checked here but by `scripts/ci/migrations.ts` and `npm run attack -- upgrade`.
  */
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"

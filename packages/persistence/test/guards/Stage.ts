@@ -1,6 +1,6 @@
 /**
  * A database for the scenarios of guards: a few rows of everything, and a second connection to hold locks with. Plain
- * promises and plain SQL, because `npm run mutate:sql` runs each scenario hundreds of times, without a test runner.
+ * promises and plain SQL, because `npm run attack -- mutate-sql` runs each scenario hundreds of times, without a test runner.
  */
 import assert from "node:assert/strict"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"

@@ -1,4 +1,4 @@
-/** Which migrations `npm run migrations` accepts, and which it refuses. */
+/** Which migrations `scripts/ci/migrations.ts` accepts, and which it refuses. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -6,7 +6,7 @@
  * A table made since the last release is empty when it is migrated, so every statement on it is allowed.
  *
  * Not checked: how long others hold their locks (the migrator gives up and tries again), and what the programs of the last
- * release read (`npm run upgrade` runs them).
+ * release read (`npm run attack -- upgrade` runs them).
  */
 import type {
   AlterTableCmd,

@@ -1,6 +1,6 @@
 /**
  * The promises of docs/compatibility.md: every breaking change is found, in any member of any answer, and allowed additions
- * are not reported. `npm run compatibility` compares this build with the last release.
+ * are not reported. `scripts/ci/compatibility.ts` compares this build with the last release.
  */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"

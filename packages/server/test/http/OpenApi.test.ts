@@ -66,7 +66,7 @@ const operations = entries.map((entry) => {
 it("§9 the committed document is generated from the contract", () => {
   const committed = readFileSync(new URL("../../../api-contract/openapi.json", import.meta.url), "utf8")
 
-  expect(committed, "run `npm run openapi`").toBe(`${JSON.stringify(document, null, 2)}\n`)
+  expect(committed, "run `npm run generate`").toBe(`${JSON.stringify(document, null, 2)}\n`)
 })
 
 it("§9 every operation has its name, a summary, a description, a tag and security", () => {

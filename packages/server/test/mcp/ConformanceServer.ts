@@ -1,6 +1,6 @@
 /**
  * The adapter to the MCP SDK with the conformance suite's own tools, resources and prompts instead of ours.
- * scripts/mcp-conformance.mjs runs it, so that tests which need the suite's names run against this adapter.
+ * scripts/ci/mcp-conformance.mjs runs it, so that tests which need the suite's names run against this adapter.
  *
  * It has no gate (the suite tests that on the real server) and no database. Prints its URL.
  */

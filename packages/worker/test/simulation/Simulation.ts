@@ -1,7 +1,7 @@
 /**
  * The real engine in worlds where everything goes wrong, one world per seed; see simulation/World.ts. `npm test` runs some,
  * `npm run test:deep` many, and breaks each law to check that it notices. Add a seed that failed to `MET_BEFORE`. More
- * seeds: `node_modules/.bin/tsx scripts/simulate.ts 1 20000`.
+ * seeds: `node_modules/.bin/tsx scripts/attack/simulate.ts 1 20000`.
  */
 import { describe, expect, it } from "vitest"
 import { type Mutant, mutants } from "./BrokenLaws.ts"

@@ -1,14 +1,14 @@
 /**
- * Kills and changes the primary of a replicated PostgreSQL under load, and judges the result: `npm run failover -- --seed 1
+ * Kills and changes the primary of a replicated PostgreSQL under load, and judges the result: `npm run attack -- failover --seed 1
  * --seconds 60`. The seed decides what is published when. With `--pooler`, PgBouncer in transaction mode stands between
  * `serve` and each server. Ends with 1 when an acknowledged event was lost, a process had to be restarted, or a law was
  * broken.
  */
 import { Effect } from "effect"
-import { isThere } from "../packages/testkit/src/Pooler.ts"
-import { failover } from "../packages/worker/test/failover/Failover.ts"
-import { passed, reportOf } from "../packages/worker/test/failover/Report.ts"
-import { optionsOf } from "./Options.ts"
+import { isThere } from "../../packages/testkit/src/Pooler.ts"
+import { failover } from "../../packages/worker/test/failover/Failover.ts"
+import { passed, reportOf } from "../../packages/worker/test/failover/Report.ts"
+import { optionsOf } from "../Options.ts"
 
 const values = optionsOf("failover", {
   pooler: { type: "boolean" },

@@ -1,6 +1,6 @@
 /**
  * Removes every guard of the SQL, one at a time, and checks that a scenario of `packages/persistence/test/guards` fails:
- * `npm run mutate:sql`. A guard whose removal no scenario notices needs a scenario, or an entry with a reason in
+ * `npm run attack -- mutate-sql`. A guard whose removal no scenario notices needs a scenario, or an entry with a reason in
  * `packages/persistence/test/mutation/exceptions.json`.
  *
  * `-- --only <text>` tries only guards whose names contain the text (a function, a trigger, a file, a condition). `--
@@ -9,21 +9,21 @@
 import * as TestCluster from "@posthorn/testkit/TestCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
-import { firstFailing, playScenes } from "../packages/persistence/test/mutation/Scene.ts"
-import { allMutants, type Mutant } from "../packages/persistence/test/mutation/SqlMutants.ts"
+import { firstFailing, playScenes } from "../../packages/persistence/test/mutation/Scene.ts"
+import { allMutants, type Mutant } from "../../packages/persistence/test/mutation/SqlMutants.ts"
+import { optionsOf } from "../Options.ts"
 import { chosen, exceptionsIn } from "./Exceptions.ts"
-import { optionsOf } from "./Options.ts"
 
-const values = optionsOf("mutate:sql", { check: { type: "boolean" }, only: { type: "string" } })
+const values = optionsOf("mutate-sql", { check: { type: "boolean" }, only: { type: "string" } })
 
 const mutants = allMutants()
 const tries = chosen(mutants, values.only)
 const exceptions = exceptionsIn(
-  new URL("../packages/persistence/test/mutation/exceptions.json", import.meta.url),
+  new URL("../../packages/persistence/test/mutation/exceptions.json", import.meta.url),
   mutants
 )
 
-const say = (line: string) => console.log(`mutate:sql: ${line}`)
+const say = (line: string) => console.log(`mutate-sql: ${line}`)
 
 /** A scenario that fails without a mutant cannot notice one. */
 const soundScenes = async (scene: string, tries: ReadonlyArray<Mutant>): Promise<void> => {

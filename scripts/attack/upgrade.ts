@@ -5,14 +5,14 @@
  */
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { lastRelease } from "../packages/persistence/test/migrations/LastRelease.ts"
-import { upgrade } from "../packages/worker/test/upgrade/Upgrade.ts"
-import { optionsOf } from "./Options.ts"
+import { lastRelease } from "../../packages/persistence/test/migrations/LastRelease.ts"
+import { upgrade } from "../../packages/worker/test/upgrade/Upgrade.ts"
+import { optionsOf } from "../Options.ts"
 
 const STEPS = 6
 const SHOWN = 20
 
-const root = fileURLToPath(new URL("..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const values = optionsOf("upgrade", { from: { type: "string" }, seconds: { type: "string" } })
 const from = values.from ?? lastRelease(root)
 const seconds = Number(values.seconds ?? 24)

@@ -1,16 +1,16 @@
 /**
  * Refuses migrations that would lock a big table for long, break the programs of the last release that still run, or change
- * a released migration: `npm run migrations`. It judges what was added since the last tag `vX.Y.Z`, or since `-- --since
+ * a released migration: `scripts/ci/migrations.ts`. It judges what was added since the last tag `vX.Y.Z`, or since `-- --since
  * <ref>`. Before the first release there is nothing to judge: migrations are still edited in place.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { judge } from "../packages/persistence/test/migrations/Judge.ts"
-import { lastRelease, migrationsAt } from "../packages/persistence/test/migrations/LastRelease.ts"
-import { optionsOf } from "./Options.ts"
+import { judge } from "../../packages/persistence/test/migrations/Judge.ts"
+import { lastRelease, migrationsAt } from "../../packages/persistence/test/migrations/LastRelease.ts"
+import { optionsOf } from "../Options.ts"
 
-const root = fileURLToPath(new URL("..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const folder = join(root, "packages", "persistence", "migrations")
 
 const values = optionsOf("migrations", { since: { type: "string" } })

@@ -1,6 +1,6 @@
-/** Plays many worlds of the simulation: `tsx scripts/simulate.ts [first seed] [how many] [calm|deaf|crowd]`. */
-import { violations } from "../packages/worker/test/simulation/Laws.ts"
-import { World } from "../packages/worker/test/simulation/World.ts"
+/** Plays many worlds of the simulation: `tsx scripts/attack/simulate.ts [first seed] [how many] [calm|deaf|crowd]`. */
+import { violations } from "../../packages/worker/test/simulation/Laws.ts"
+import { World } from "../../packages/worker/test/simulation/World.ts"
 
 const [from = "1", count = "1000", word] = process.argv.slice(2)
 const mood = word === "calm" || word === "deaf" || word === "crowd" ? word : "trouble"

@@ -1,17 +1,17 @@
 /**
  * Breaks an installation of real processes in every way it knows, and checks that nothing was lost, repeated or changed:
- * `npm run chaos -- --seed 1 --seconds 120`. The same seed gives the same plan. Ends with 1 unless every law held.
+ * `npm run attack -- chaos --seed 1 --seconds 120`. The same seed gives the same plan. Ends with 1 unless every law held.
  *
  * The sums of all processes' meters are checked as well: never more than is on record, and at least half of it, because a
  * killed process takes the figures that were not scraped yet with it. `--only-kills` does nothing but kill a process every
- * 20 s, whatever the seed; then only those figures may be missing: `npm run chaos -- --seconds 600 --workers 3 --servers 2
+ * 20 s, whatever the seed; then only those figures may be missing: `npm run attack -- chaos --seconds 600 --workers 3 --servers 2
  * --only-kills`.
  */
 import { Effect } from "effect"
-import { chaos } from "../packages/worker/test/chaos/Chaos.ts"
-import { USUAL } from "../packages/worker/test/chaos/Plan.ts"
-import { passed, reportOf } from "../packages/worker/test/chaos/Report.ts"
-import { optionsOf } from "./Options.ts"
+import { chaos } from "../../packages/worker/test/chaos/Chaos.ts"
+import { USUAL } from "../../packages/worker/test/chaos/Plan.ts"
+import { passed, reportOf } from "../../packages/worker/test/chaos/Report.ts"
+import { optionsOf } from "../Options.ts"
 
 const values = optionsOf("chaos", {
   seed: { type: "string" },

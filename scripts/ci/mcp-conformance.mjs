@@ -1,5 +1,5 @@
 /**
- * `npm run mcp:conformance`: the official MCP conformance suite, three times.
+ * `scripts/ci/mcp-conformance.mjs`: the official MCP conformance suite, three times.
  *
  * The first run is against `posthorn dev` on a temporary folder, through a loopback proxy that adds the bearer token, which
  * the suite cannot send. The other two, one for each revision of the protocol, run against the same adapter with the suite's
@@ -13,8 +13,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, request as forward } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { bundle, bundleFile } from "./bundle.mjs"
-import { ensureInstalled, root } from "./install.mjs"
+import { bundle, bundleFile } from "../bundle.mjs"
+import { ensureInstalled, root } from "../install.mjs"
 
 const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 const REVISION = "2025-11-25"

@@ -7,12 +7,12 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { lastRelease } from "../packages/persistence/test/migrations/LastRelease.ts"
-import { breaksBetween } from "../packages/server/test/http/Breaks.ts"
-import { optionsOf } from "./Options.ts"
+import { lastRelease } from "../../packages/persistence/test/migrations/LastRelease.ts"
+import { breaksBetween } from "../../packages/server/test/http/Breaks.ts"
+import { optionsOf } from "../Options.ts"
 
 const DOCUMENT = "packages/api-contract/openapi.json"
-const root = fileURLToPath(new URL("..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const values = optionsOf("compatibility", { since: { type: "string" } })
 const since = values.since ?? lastRelease(root)

@@ -1,5 +1,5 @@
 /**
- * Which sections of docs/spec.md no test proves: `tsx scripts/spec.ts`.
+ * Which sections of docs/spec.md no test proves: `tsx scripts/ci/spec.ts`.
  *
  * A test proves a section when its title, or the title of the `describe` around it, begins with that section's number:
  * "§3.1 copies a dead-lettered delivery into a new pending row". A title may name several: "§2.1 §8 …". Exits 1 when a
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url"
 /** Sections that may stay unproved, and why. */
 const exceptions: Readonly<Record<string, string>> = {}
 
-const root = fileURLToPath(new URL("..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 
 interface Section {
   readonly number: string
@@ -88,7 +88,7 @@ const problems = [
     .map(({ number, title }) => `No test title begins with §${number} (${title}).`),
   ...Object.keys(exceptions)
     .filter((section) => !known.has(section) || proofsOf(section) > 0)
-    .map((section) => `§${section} needs no exception any more: take it out of scripts/spec.ts.`),
+    .map((section) => `§${section} needs no exception any more: take it out of scripts/ci/spec.ts.`),
   ...proofs
     .filter(({ section }) => !known.has(section))
     .map(({ file, section, title }) => `docs/spec.md has no §${section}, which ${file} names: "${title}".`)

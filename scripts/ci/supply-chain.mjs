@@ -1,5 +1,5 @@
 /**
- * Checks what Posthorn is made of: `npm run supply-chain`. Ends with 1 unless all of this holds:
+ * Checks what Posthorn is made of: `scripts/ci/supply-chain.mjs`. Ends with 1 unless all of this holds:
  *
  * - every version is pinned in pnpm-workspace.yaml, exactly, and every package in the lockfile comes from the registry, by hash;
  * - packages that want to run a script when they are installed are named in pnpm-workspace.yaml, each with yes or no;
@@ -11,8 +11,8 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ensureInstalled, root } from "./install.mjs"
-import { BUILDS_THE_CONSOLE, makeSbom } from "./sbom.mjs"
+import { ensureInstalled, root } from "../install.mjs"
+import { BUILDS_THE_CONSOLE, makeSbom } from "../sbom.mjs"
 
 /** Licences that let everybody use, change and pass on the code. The fonts' licence is OFL-1.1. */
 const LICENCES = [
