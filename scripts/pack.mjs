@@ -23,7 +23,7 @@ import { dirname, join, posix, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundle, bundledFiles } from "./bundle.mjs"
 import { buildConsole } from "./console.mjs"
-import { root } from "./install.mjs"
+import { ensureInstalled, root } from "./install.mjs"
 import { writeSbom } from "./sbom.mjs"
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
@@ -175,8 +175,11 @@ export const pack = async (name, into) => {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [into = join(root, "dist"), ...names] = process.argv.slice(2)
-  for (const name of names.length > 0 ? names : ["signature", "client", "posthorn"]) {
+  const [into = join(root, "dist"), ...given] = process.argv.slice(2)
+  const names = given.length > 0 ? given : ["signature", "client", "posthorn"]
+  // The types of libraries are built by what `npm start` alone does not install.
+  ensureInstalled({ toRun: names.every((name) => name === "posthorn"), withConsole: true })
+  for (const name of names) {
     const file = await pack(name, into)
     console.log(`${relative(process.cwd(), file)}  ${Math.ceil(statSync(file).size / 1024)} kB`)
   }

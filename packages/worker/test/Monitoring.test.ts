@@ -44,10 +44,10 @@ describe("docker/monitoring", () => {
   })
 
   it("§10 the guide says what to do about each alert", () => {
-    const alerts = [...file("alerts.yml").matchAll(/- alert: (\w+)[\s\S]*?runbook: (\S+)/g)]
+    const alerts = [...file("alerts.yml").matchAll(/- alert: (\w+)[\s\S]*?runbook_url: "(\S+ \S+ \S+)"/g)]
     expect(alerts.length).toBeGreaterThan(5)
     for (const [, name, runbook] of alerts) {
-      expect(runbook).toBe(`docs/monitoring.md#${name!.toLowerCase()}`)
+      expect(runbook).toBe(`{{ $externalLabels.docs }}/monitoring.md#${name!.toLowerCase()}`)
       expect(guide).toContain(`\n### ${name}\n`)
     }
   })

@@ -12,6 +12,8 @@ export const guides = [
   "first-endpoint",
   "publish",
   "receive",
+  "retries",
+  "moving-in",
   "state-machine",
   "mcp",
   "compatibility"

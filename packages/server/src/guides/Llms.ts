@@ -49,9 +49,16 @@ When a webhook does not arrive, start with \`diagnose_webhook_endpoint\`.
 
 - Every POST that changes something takes an \`Idempotency-Key\`: sent again with the same key it changes nothing and gives the first answer.
 
+## Choose how an endpoint is sent to
+
+- \`policy\`: when deliveries are tried again, how fast, and when the endpoint is disabled.
+- \`request\`: its headers, authentication (basic, bearer, OAuth 2, client certificate), body and signatures.
+- \`signingSecret\`, at creation: takes over another sender's secret, so that receivers need no change.
+
 ## Receive webhooks
 
-Each delivery is a POST with the JSON body \`{"deliveryId", "eventType", "payload"}\`. Verify it before you use it:
+Unless the endpoint's \`request\` says otherwise, each delivery is a POST with the JSON body \`{"deliveryId", "eventType", "payload"}\`.
+Verify it before you use it:
 
 ${VERIFYING}
 
@@ -60,7 +67,7 @@ verify, \`explain_signature\` says why.
 
 ## More
 
-- [All guides in one text](${baseUrl}/llms-full.txt): the first endpoint, publishing, receiving, the state machine, MCP.
+- [All guides in one text](${baseUrl}/llms-full.txt): the first endpoint, publishing, receiving, retries and rates, moving in, the state machine, MCP, compatibility.
 
 ## Operations
 

@@ -37,7 +37,7 @@ const observations: ReadonlyArray<readonly [string, Observation]> = [
   ["2xx", seen(200)],
   ["3xx (redirects are never followed)", seen(307)],
   ["408", seen(408)],
-  ["429 (`Retry-After` is ignored)", seen(429)],
+  ["429 (`Retry-After` is ignored unless the policy honors it)", seen(429)],
   ["any other 4xx", seen(404)],
   ["5xx", seen(503)],
   ...Struct.entries(withoutStatus).map(([reason, what]) => [what, seen(null, reason)] as const)
@@ -60,14 +60,16 @@ const LEAST_MINUTES = (leastUnitsTo(FAILURE_LIMIT, 10) * RETRY_DELAY_SECONDS) / 
 
 export const stateMachineText = `# The delivery state machine
 
-A delivery is one event on its way to one endpoint. Its \`id\` is the \`webhook-id\` header, the same on every retry.
+A delivery is one event on its way to one endpoint. Its \`id\` is the \`webhook-id\` header, the same on every retry. The figures below
+hold where the endpoint's \`policy\` does not say otherwise: \`effectivePolicy\` shows what applies. Its \`request\` may change headers,
+body and signatures of what is sent, and nothing here.
 
 \`\`\`
 publish, test send, replay, resend                                   ->  pending
 pending or failed   2xx                                              ->  delivered
 pending or failed   another 4xx, or the URL is refused               ->  failed_permanent
 pending or failed   5xx, 408, 429, 3xx, timeout, no usable answer    ->  failed
-failed              attempt ${last} fails like that too                    ->  dead_lettered
+failed              the last retry fails like that too               ->  dead_lettered
 \`\`\`
 
 | status | meaning | ends here | can be replayed | can be resent |
@@ -101,8 +103,8 @@ Every recorded attempt that is not \`delivered\` adds one to \`consecutiveFailur
 After ${PROBES_AFTER} in a row the endpoint is probed: one attempt at a time, with a pause before each of ${firstPauses.join(", then ")}
 and from then on ${LONGEST_PAUSE} seconds. The first attempt that is \`delivered\` ends that at once. So ${FAILURE_LIMIT} in a row take at
 least ${LEAST_MINUTES} minutes, and a receiver that restarts is not disabled by what waited for it; \`nextAttemptAt\` is the earliest
-time of an attempt, not a promise. A test send does not wait for a pause. Changing the endpoint's \`url\` or \`policy\`, or enabling
-it, makes the next probe due at once.
+time of an attempt, not a promise. A test send does not wait for a pause. Changing the endpoint's \`url\`, \`policy\` or \`request\`, or
+enabling it, makes the next probe due at once.
 
 A disabled endpoint is sent nothing: waiting deliveries wait, new events make no delivery for it (they are counted in
 \`missedEvents\`), replay, resend and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)
@@ -117,6 +119,6 @@ again. Receivers may see the same event again under a new id.
 
 ## Signing secrets
 
-Rotation makes a new secret. For 24 hours each delivery carries two signatures, the new secret's first; afterwards one.
+Rotation makes a new secret, also in the place of one that was taken over (\`signingSecret\` at creation). For 24 hours each delivery carries two signatures, the new secret's first; afterwards one.
 Rotating again within that time drops the oldest secret at once.
 `

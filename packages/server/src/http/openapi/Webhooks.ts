@@ -7,7 +7,7 @@ import { refOf } from "./Schemas.ts"
 
 /** In words, for the document and for `/llms.txt`. */
 export const VERIFYING = `1. Take the raw body, before anything parses it, and the headers \`webhook-id\`, \`webhook-timestamp\` and \`webhook-signature\`.
-2. The key is the base64 after \`whsec_\` in the endpoint's secret, decoded: 32 bytes.
+2. The key is the base64 after \`whsec_\` in the endpoint's secret, decoded: 32 bytes. A secret that was taken over as text is the key itself.
 3. Compute HMAC-SHA256 with it over \`<webhook-id>.<webhook-timestamp>.<raw body>\` and write it as standard base64.
 4. \`webhook-signature\` has one entry, or two for 24 hours after a rotation, separated by a space, each \`v1,<base64>\`. One of
    them must be equal to yours, compared in constant time.
@@ -31,7 +31,7 @@ export const webhooks = {
     post: {
       operationId: "receiveDelivery",
       summary: "Receive a delivery",
-      description: `What Posthorn posts to the URL of a webhook endpoint, once for each event that matches. Verify it before you use it:\n\n${VERIFYING}\n\nRedirects are not followed. Any library of Standard Webhooks verifies it too.`,
+      description: `What Posthorn posts to the URL of a webhook endpoint, once for each event that matches. Verify it before you use it:\n\n${VERIFYING}\n\nThis is the request of an endpoint whose \`request\` is null; otherwise that says which headers, body and signatures it has. Redirects are not followed. Any library of Standard Webhooks verifies it too.`,
       tags: ["Deliveries"],
       security: [],
       parameters: [
@@ -52,12 +52,13 @@ export const webhooks = {
       responses: {
         "2XX": { description: "Delivered. The first 2 KiB of the body are kept with the attempt." },
         "408": {
-          description: "Tried again, as after 429, 3xx, 5xx, a timeout, or no answer: 6 times at most."
+          description:
+            "Tried again, as after 429, 3xx, 5xx, a timeout, or no answer: 6 times, or as the endpoint's policy says."
         },
         "4XX": {
           description: "Refused for good, but for 408 and 429: `failed_permanent`, and not tried again."
         },
-        "5XX": { description: "Tried again, 6 times at most, later and later." }
+        "5XX": { description: "Tried again, later and later: 6 times, or as the endpoint's policy says." }
       }
     }
   }
