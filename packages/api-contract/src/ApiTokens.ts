@@ -49,7 +49,6 @@ const fields = {
 }
 
 export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })
-export type ApiToken = typeof ApiToken.Type
 
 export const CreatedApiToken = Schema.Struct({
   ...fields,

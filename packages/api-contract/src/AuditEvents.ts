@@ -46,7 +46,6 @@ export const AuditEvent = Schema.Struct({
   identifier: "AuditEvent",
   description: "One change, written together with it. Never altered."
 })
-export type AuditEvent = typeof AuditEvent.Type
 
 export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
 

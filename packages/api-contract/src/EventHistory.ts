@@ -56,7 +56,6 @@ export const EventTypeSummary = Schema.Struct({
   identifier: "EventTypeSummary",
   description: "One event type that was published, and who wants it."
 })
-export type EventTypeSummary = typeof EventTypeSummary.Type
 
 export const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
 

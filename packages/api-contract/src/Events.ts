@@ -36,7 +36,6 @@ export const PublishedEvent = Schema.Struct({
     examples: [false]
   })
 }).annotations({ identifier: "PublishedEvent" })
-export type PublishedEvent = typeof PublishedEvent.Type
 
 const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/events")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -80,7 +79,6 @@ export const PublishedEvents = Schema.Struct({
     description: "One answer per event, in the order they were sent."
   })
 }).annotations({ identifier: "PublishedEvents" })
-export type PublishedEvents = typeof PublishedEvents.Type
 
 const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/events/batch")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -100,7 +98,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_events",
-      repeated: ({ items }: PublishedEvents) => ({
+      repeated: ({ items }: typeof PublishedEvents.Type) => ({
         items: items.map((item) => ({ ...item, duplicate: true }))
       }),
       guidance: "Use it instead of many single publishes.",

@@ -39,7 +39,6 @@ export const EndpointStats = Schema.Struct({
     description: "The same over all the hours."
   })
 }).annotations({ identifier: "EndpointStats", description: "An endpoint's deliveries hour by hour." })
-export type EndpointStats = typeof EndpointStats.Type
 
 const MAX_HOURS = 720
 const DEFAULT_HOURS = 24
@@ -122,7 +121,6 @@ export const WorkspaceOverviewDto = Schema.Struct({
   apiTokens: Integer("Tokens that are neither revoked nor expired.", 2),
   unreadNotifications: Integer("Notifications nobody has marked as read.", 1)
 }).annotations({ identifier: "WorkspaceOverviewDto", description: "A workspace at a glance." })
-export type WorkspaceOverviewDto = typeof WorkspaceOverviewDto.Type
 
 const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overview")
   .setPath(Schema.Struct({ slug: Slug }))

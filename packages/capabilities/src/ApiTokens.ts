@@ -27,7 +27,7 @@ import { type ListQuery, listPast } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
 
-export interface NewToken {
+interface NewToken {
   readonly name: string
   readonly scopes: ReadonlyArray<Scope>
   readonly expiresAt?: string | null | undefined

@@ -5,7 +5,7 @@ import { AuditEventsRepo, type AuditFilter } from "@posthorn/persistence/reposit
 import { Effect } from "effect"
 import { type ListQuery, pagePast } from "./Lists.ts"
 
-export interface AuditQuery extends ListQuery, AuditFilter {}
+interface AuditQuery extends ListQuery, AuditFilter {}
 
 export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabilities/AuditEvents", {
   dependencies: [AuditEventsRepo.Default],

@@ -28,7 +28,7 @@ import { transactional } from "./Transaction.ts"
 const LINK_SECONDS = 600
 const CODE_BYTES = 24
 
-export interface NewConsoleLink {
+interface NewConsoleLink {
   readonly memberId?: string | undefined
   readonly role?: Role | undefined
   readonly scopes?: ReadonlyArray<Scope> | undefined

@@ -61,7 +61,7 @@ export interface ConsoleSession {
   readonly expiresAt: string | null
 }
 
-export interface Opened {
+interface Opened {
   readonly workspaceSlug: string
   /** For the cookie; stored nowhere else. */
   readonly secret: string

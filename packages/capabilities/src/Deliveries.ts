@@ -24,13 +24,13 @@ import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { shown, shownPage } from "./OwnEvents.ts"
 import { transactional } from "./Transaction.ts"
 
-export interface DeliveryQuery extends ListQuery {
+interface DeliveryQuery extends ListQuery {
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
   readonly payload?: "include" | "omit" | undefined
 }
 
-export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
+interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
 }

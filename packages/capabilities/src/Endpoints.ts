@@ -50,16 +50,16 @@ export interface NewEndpoint {
 }
 
 /** What an update may send. */
-export interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
+interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
   readonly request?: SentRequestProfile | null | undefined
 }
 
-export interface EndpointQuery extends ListQuery {
+interface EndpointQuery extends ListQuery {
   readonly externalId?: string | undefined
 }
 
 /** Checks that the endpoint is still what the caller has read; undefined if the caller set no condition. */
-export type Precondition = ((present: EndpointSettings) => boolean) | undefined
+type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
 

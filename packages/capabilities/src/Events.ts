@@ -24,7 +24,7 @@ export interface NewEvent {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface EventQuery extends ListQuery, Times {
+interface EventQuery extends ListQuery, Times {
   readonly eventType?: string | undefined
   readonly idempotencyKey?: string | undefined
   /** A JSON Pointer. */

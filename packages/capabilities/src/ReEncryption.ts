@@ -11,7 +11,7 @@ import { Effect } from "effect"
 
 const BATCH = 500
 
-export interface ReEncrypted {
+interface ReEncrypted {
   /** Endpoints processed. */
   readonly endpoints: number
   /** Endpoints whose secrets were re-encrypted. */

@@ -18,7 +18,7 @@ import { Effect } from "effect"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
-export interface ReplayRequest {
+interface ReplayRequest {
   readonly statuses: ReadonlyArray<ReplayableStatus>
   readonly since: string
   readonly until?: string | null | undefined

@@ -22,7 +22,7 @@ const REMOVED_AT_ONCE = 2000
 /** After so many failures in a row an enabled endpoint counts as failing. */
 const FAILING_STREAK = 3
 
-export interface WorkspaceChanges {
+interface WorkspaceChanges {
   readonly name?: string | undefined
   readonly limits?: Sent<WorkspaceLimits> | undefined
 }

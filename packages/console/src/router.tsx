@@ -82,7 +82,7 @@ export const events = createRoute({
   component: lazyRouteComponent(() => loaded(() => import("./pages/Events.tsx")), "Events")
 })
 
-export const auditLog = createRoute({
+const auditLog = createRoute({
   getParentRoute: () => workspace,
   path: "/audit-log",
   validateSearch: members("action", "actor", "target", "within"),

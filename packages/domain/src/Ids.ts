@@ -37,7 +37,6 @@ export type TokenId = Id<"token">
 export type AuditEventId = Id<"audit">
 export type NotificationId = Id<"notification">
 export type MemberId = Id<"member">
-export type ConsoleLinkId = Id<"consoleLink">
 export type ConsoleSessionId = Id<"consoleSession">
 export type ReplayId = Id<"replay">
 

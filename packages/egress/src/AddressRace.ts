@@ -25,7 +25,7 @@ export interface Target {
 }
 
 /** One of the two is called, once, asynchronously, and neither after `destroy`. */
-export interface RaceOutcome {
+interface RaceOutcome {
   readonly connected: (socket: Socket) => void
   readonly failed: (error: Error) => void
 }

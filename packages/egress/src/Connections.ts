@@ -13,7 +13,7 @@ import type { Origin } from "./Origins.ts"
 /** Without this age limit, a connection in constant use would never notice that the receiver's name points elsewhere. */
 const AGE_LIMIT_MS = 300_000
 
-export interface KeepAlive {
+interface KeepAlive {
   readonly perOrigin: number
   readonly inAll: number
 }

@@ -33,7 +33,7 @@ export const HANDSHAKES = 32
 /** How long one waits for its turn. It occupies a slot of the worker meanwhile. */
 export const HANDSHAKE_TURN_MS = 1_000
 
-export class HandshakeTooLong extends Error {
+class HandshakeTooLong extends Error {
   override readonly name = "HandshakeTooLong"
 }
 

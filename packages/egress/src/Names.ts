@@ -52,7 +52,7 @@ export class AddressRefused extends Error {
 /** Look-ups that a workspace may have under way. With an answer in 20 ms that is 800 new names a second. */
 export const LOOKUPS = 16
 /** How long a look-up waits for its turn. It occupies a slot of the worker meanwhile. */
-export const TURN_MS = 1_000
+const TURN_MS = 1_000
 /** A change of address is noticed within this time, whatever the TTL says. */
 const KEEP_MOST_MS = 60_000
 /** For names without an address: an address that was just added is found soon. */
@@ -73,7 +73,7 @@ interface Wanted {
   readonly told: Told
 }
 
-export interface NamesOptions {
+interface NamesOptions {
   readonly resolve: Resolve
   readonly refuses: Refuses
   /** Milliseconds that only go forward. */

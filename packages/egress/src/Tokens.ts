@@ -42,7 +42,7 @@ export type Asked =
   /** `settled` is going to be called. */
   | { readonly kind: "waiting" }
 
-export interface TokensOptions {
+interface TokensOptions {
   readonly request: RequestToken
   /** Milliseconds that only go forward. */
   readonly now: () => number

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Answer } from "./TestServer.ts"
 
-export interface RpcAnswer {
+interface RpcAnswer {
   readonly id: unknown
   readonly result: ToolResult & Readonly<Record<string, never>>
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }

@@ -25,7 +25,7 @@ const seriesOf = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, labels: L
   }
 }
 
-export interface Counter {
+interface Counter {
   readonly add: (by: number, ...values: Labels) => void
 }
 
@@ -45,7 +45,7 @@ export const counter = (
   return { add }
 }
 
-export interface Gauge {
+interface Gauge {
   /** Not shown before it is first set. */
   readonly set: (value: number, ...values: Labels) => void
 }
@@ -56,7 +56,7 @@ export const gauge = (name: string, description: string, ...labels: Labels): Gau
   return { set: (value, ...values) => series(values).unsafeUpdate(value, []) }
 }
 
-export interface Histogram {
+interface Histogram {
   readonly observe: (value: number, ...values: Labels) => void
 }
 

@@ -19,7 +19,7 @@ import { behaviourOf } from "./MisbehavingReceivers.ts"
 export type { Certificate } from "./Certificates.ts"
 export type { Behaviour } from "./internal/RawAnswer.ts"
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** https with this certificate; http without. */
   readonly tls?: Certificate
   /** What happens to a connection: answered, reset at once, closed at its first byte, or ignored. */

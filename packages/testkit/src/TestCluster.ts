@@ -78,7 +78,7 @@ const embedded = temporaryFolder.pipe(
 )
 
 /** Creates the template and migrates it; afterwards nobody can connect to it, so it can always be cloned. */
-export const prepareTemplate = (url: string, template: string) =>
+const prepareTemplate = (url: string, template: string) =>
   Effect.gen(function* () {
     yield* execute(url, `create database ${template}`)
     const options = { applicationName: "posthorn-template", maxConnections: 2 }

@@ -12,12 +12,12 @@ import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
 import { Either, Redacted } from "effect"
 import { VERSION } from "../Version.ts"
 
-export interface Upstream {
+interface Upstream {
   readonly url: string
   readonly token: Redacted.Redacted
 }
 
-export interface Pipes {
+interface Pipes {
   readonly input: Readable
   readonly output: Writable
   readonly complain: (line: string) => void

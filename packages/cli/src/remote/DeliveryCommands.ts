@@ -9,7 +9,7 @@ import { Posthorn } from "./Posthorn.ts"
 
 const STATUSES: ReadonlyArray<string> = DeliveryStatus.literals
 
-export interface Filter extends Paging, Between {
+interface Filter extends Paging, Between {
   readonly status: Option.Option<string>
   readonly eventType: Option.Option<string>
   readonly endpoint: Option.Option<string>

@@ -12,7 +12,7 @@ import { sayToTheLetter } from "../command/Terminal.ts"
 import { settings } from "../settings/Settings.ts"
 import { Posthorn } from "./Posthorn.ts"
 
-export interface Ensure {
+interface Ensure {
   readonly slug: string
   readonly name: Option.Option<string>
   readonly tokenName: Option.Option<string>

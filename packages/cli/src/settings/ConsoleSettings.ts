@@ -3,13 +3,6 @@ import { readFileSync, statSync } from "node:fs"
 import type { Logo } from "@posthorn/server/console/ConsoleConfig"
 import { Either } from "effect"
 
-export interface ConsoleLook {
-  readonly name: string
-  /** `#rrggbb`. */
-  readonly accent: string | null
-  readonly logo: Logo | null
-}
-
 export const consoleName = (raw: string): Either.Either<string, string> =>
   /^[^\p{Cc}\p{Cs}]{1,40}$/u.test(raw.trim())
     ? Either.right(raw.trim())

@@ -5,7 +5,7 @@ import { Icon } from "./Icon.tsx"
 
 const SAID_MS = 1600
 
-export const useCopy = () => {
+const useCopy = () => {
   const [said, setSaid] = useState<"copied" | "failed" | null>(null)
   useEffect(() => {
     if (said === null) return

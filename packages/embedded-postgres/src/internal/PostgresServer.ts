@@ -35,7 +35,7 @@ exit "$code"
 /** The other states are a standby's. */
 const READY = /ready to accept (read-only )?connections/
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly port: number
   readonly settings: Readonly<Record<string, string>>
   /** For tests: stop at once and remove the cluster. */

@@ -22,7 +22,7 @@ export interface Outcome {
   readonly spawnError: string | undefined
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly account: Account | undefined
   readonly cwd: string
   readonly input?: string

@@ -13,7 +13,7 @@ import { rows } from "../client/Rows.ts"
 import { problemOf } from "../client/Statement.ts"
 import * as ShardLocks from "../engine/ShardLocks.ts"
 
-export const ServerFacts = Schema.Struct({
+const ServerFacts = Schema.Struct({
   version: Schema.String,
   /** Such as 180004. */
   versionNumber: Count,
@@ -30,7 +30,6 @@ export const ServerFacts = Schema.Struct({
   fsync: Schema.String,
   synchronousCommit: Schema.String
 })
-export type ServerFacts = typeof ServerFacts.Type
 
 const Now = Schema.Struct({ now: Schema.Number })
 

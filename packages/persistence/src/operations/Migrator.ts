@@ -22,7 +22,7 @@ const LOCK = 7_067_001
 /** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum gives way to a waiting lock. */
 const LOCK_TIMEOUT = "2s"
 
-export interface Patience {
+interface Patience {
   /** How long a migration is repeated while other sessions hold the locks it needs. */
   readonly seconds: number
 }

@@ -43,7 +43,7 @@ export const TokenIdentity = Schema.Struct({
 })
 export type TokenIdentity = typeof TokenIdentity.Type
 
-export interface NewApiToken {
+interface NewApiToken {
   readonly id: TokenId
   readonly name: string
   readonly scopes: ReadonlyArray<string>
@@ -55,14 +55,13 @@ export interface NewApiToken {
 }
 
 /** A token as its bearer sees it. */
-export const CallerRow = Schema.Struct({
+const CallerRow = Schema.Struct({
   id: Id("token"),
   name: Schema.String,
   scopes: Schema.Array(Scope),
   expiresAt: Schema.NullOr(Time),
   workspace: Schema.Struct({ slug: Schema.String, name: Schema.String })
 })
-export type CallerRow = typeof CallerRow.Type
 
 const Revoked = Schema.Struct({ id: Id("token"), name: Schema.String })
 

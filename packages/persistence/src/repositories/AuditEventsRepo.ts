@@ -13,13 +13,13 @@ import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute, first } from "../client/Query.ts"
 import type { Times } from "../client/Statement.ts"
 
-export interface AuditEntry {
+interface AuditEntry {
   readonly workspaceId: WorkspaceId
   readonly actor: Acting
   readonly traceId: string
   readonly action: AuditAction
-  readonly target: AuditRow["target"]
-  readonly changes: AuditRow["changes"]
+  readonly target: (typeof AuditRow.Type)["target"]
+  readonly changes: (typeof AuditRow.Type)["changes"]
 }
 
 const Changes = Schema.Struct(
@@ -27,7 +27,7 @@ const Changes = Schema.Struct(
   Schema.Record({ key: Schema.String, value: Schema.Unknown })
 )
 
-export const AuditRow = Schema.Struct({
+const AuditRow = Schema.Struct({
   id: Id("audit"),
   action: AuditAction,
   actor: Schema.Struct({
@@ -40,7 +40,6 @@ export const AuditRow = Schema.Struct({
   traceId: Schema.String,
   createdAt: Time
 })
-export type AuditRow = typeof AuditRow.Type
 
 export interface AuditFilter extends Times {
   readonly action?: AuditAction | undefined
@@ -115,7 +114,7 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         filter: AuditFilter,
         limit: number,
         from: Option.Option<TimePosition>
-      ): Effect.Effect<Page<AuditRow>> =>
+      ): Effect.Effect<Page<typeof AuditRow.Type>> =>
         Effect.gen(function* () {
           const newest = sql.literal("order by created_at desc, id desc")
           const source = sql`${log} and ${within(filter, from)} ${newest}`

@@ -32,13 +32,13 @@ export type Grant = typeof Grant.Type
 export const SessionVia = Schema.Literal("link", "token")
 export type SessionVia = typeof SessionVia.Type
 
-export interface NewLink extends Grant {
+interface NewLink extends Grant {
   readonly id: string
   readonly codeHash: Buffer
   readonly lifeMs: number
 }
 
-export interface NewSession extends Grant {
+interface NewSession extends Grant {
   readonly id: string
   readonly secretHash: Buffer
   readonly via: SessionVia

@@ -40,7 +40,7 @@ const Raw = Schema.Struct({
 })
 export type DeliveryRow = WithPayload<typeof Raw.Type>
 
-export interface NewTestSend {
+interface NewTestSend {
   readonly endpointId: EndpointId
   readonly eventType: string
   readonly payload: JsonText
@@ -48,7 +48,7 @@ export interface NewTestSend {
   readonly traceId: string
 }
 
-export interface DeliveryFilter extends Times {
+interface DeliveryFilter extends Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
   readonly status?: DeliveryStatus | undefined

@@ -24,7 +24,7 @@ import { makePublishing, type NewEvent, type Publish, Published } from "./intern
 export { type NewEvent, Published }
 
 /** Events of Posthorn itself. Source: spec §6.1. */
-export type OwnEvent =
+type OwnEvent =
   | {
       readonly type: "member.added" | "member.removed"
       readonly payload: {
@@ -92,7 +92,7 @@ export interface PayloadValue {
   readonly value: string | null
 }
 
-export interface EventFilter extends Times {
+interface EventFilter extends Times {
   readonly eventType?: string | undefined
   /** Can be found as long as idempotency keys are kept. */
   readonly idempotencyKey?: string | undefined
@@ -113,13 +113,12 @@ const Purge = Schema.Struct({
   attempts: Schema.NullOr(Count)
 })
 
-export const EventTypeRow = Schema.Struct({
+const EventTypeRow = Schema.Struct({
   eventType: Schema.String,
   lastSeenAt: Time,
   lastDay: Count,
   endpoints: Count
 })
-export type EventTypeRow = typeof EventTypeRow.Type
 
 /** The most rows, and bytes of payloads, that a page filtered by payload reads: about 0.1 s. */
 const SCAN_LIMIT = 10_000

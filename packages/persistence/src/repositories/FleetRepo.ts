@@ -12,7 +12,7 @@ import { all } from "../client/Query.ts"
 
 const COUNTED_FOR = "2 seconds"
 
-export const FleetRow = Schema.Struct({
+const FleetRow = Schema.Struct({
   id: Id("workspace"),
   slug: Schema.String,
   name: Schema.String,
@@ -21,7 +21,6 @@ export const FleetRow = Schema.Struct({
   oldestWaitingSeconds: Schema.NullOr(Count),
   endpoints: Schema.Struct({ total: Count, disabled: Count, failing: Count })
 })
-export type FleetRow = typeof FleetRow.Type
 
 const Waiting = Schema.Struct({ id: Id("workspace"), waiting: Count })
 

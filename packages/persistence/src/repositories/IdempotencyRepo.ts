@@ -39,7 +39,7 @@ export const FoundAnswer = Schema.Struct({
 })
 export type FoundAnswer = typeof FoundAnswer.Type
 
-export interface KeptAnswer extends Omit<FoundAnswer, "running"> {
+interface KeptAnswer extends Omit<FoundAnswer, "running"> {
   /** How long the call may go on after its transaction; null when it has ended. */
   readonly runningSeconds: number | null
 }

@@ -12,7 +12,7 @@ import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, first } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
-export const NotificationRow = Schema.Struct({
+const NotificationRow = Schema.Struct({
   id: Id("notification"),
   kind: NotificationKind,
   message: Schema.String,
@@ -21,7 +21,6 @@ export const NotificationRow = Schema.Struct({
   readAt: Schema.NullOr(Time),
   createdAt: Time
 })
-export type NotificationRow = typeof NotificationRow.Type
 
 export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
   "@posthorn/persistence/repositories/NotificationsRepo",

@@ -42,7 +42,7 @@ const Overview = Schema.Struct({
   unreadNotifications: Count
 })
 
-export interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
+interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
   readonly waiting: number
 }
 

@@ -14,7 +14,7 @@ export interface BuiltFile {
   readonly gzip: Buffer | undefined
 }
 
-export type BuiltFiles = ReadonlyMap<string, BuiltFile>
+type BuiltFiles = ReadonlyMap<string, BuiltFile>
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",

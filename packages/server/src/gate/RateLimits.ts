@@ -13,7 +13,7 @@ import { ServerConfig } from "../ServerConfig.ts"
 import { type Count, RateCounters } from "./RateCounters.ts"
 
 /** How full a bucket is after a call. */
-export interface BucketState {
+interface BucketState {
   readonly bucket: Bucket
   readonly limit: number
   readonly windowSeconds: number

@@ -43,7 +43,7 @@ const isEmpty = (headers: IncomingMessage["headers"]) =>
 export const declaresTooMuch = ({ headers }: IncomingMessage, limitBytes = BODY_LIMIT) =>
   Number(headers["content-length"] ?? 0) > limitBytes
 
-export type BodyRefusal =
+type BodyRefusal =
   | InvalidRequest
   | PayloadTooLarge
   | RequestTimeout
@@ -63,7 +63,7 @@ const decode = (chunks: ReadonlyArray<Buffer>) =>
 const tooLarge = (limitBytes: number) => Effect.fail(new PayloadTooLarge({ limitBytes }))
 
 /** The limits for a request's body. */
-export interface BodyBounds {
+interface BodyBounds {
   readonly limitBytes: number
   readonly deadlineMs: number
   readonly holding: () => Holding

@@ -10,7 +10,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 
-export interface StaticTextOptions {
+interface StaticTextOptions {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
 }

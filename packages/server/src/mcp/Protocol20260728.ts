@@ -24,7 +24,7 @@ import { Methods } from "./Methods.ts"
 
 export const REVISION = "2026-07-28"
 /** The newest first. */
-export const protocolVersions: ReadonlyArray<string> = [REVISION, ...legacyVersions]
+const protocolVersions: ReadonlyArray<string> = [REVISION, ...legacyVersions]
 
 const HEADER_MISMATCH = -32_020
 const UNSUPPORTED_VERSION = -32_022

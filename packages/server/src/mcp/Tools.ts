@@ -27,7 +27,7 @@ export interface ListedTool {
   }
 }
 
-export interface Tool {
+interface Tool {
   readonly entry: ContractEntry
   readonly listed: ListedTool
   /** For the operator's token, which must name a workspace. */

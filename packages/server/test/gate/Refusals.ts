@@ -14,7 +14,7 @@ export interface Server {
 }
 
 /** In milliseconds. */
-export interface Took {
+interface Took {
   readonly median: number
   readonly p95: number
 }

@@ -16,7 +16,7 @@ type Delivery = Answer<"getWebhookDelivery">
 const WATCH_MS = 400
 
 /** The delivery's present state, polled until its first attempt. */
-export const useWatched = (deliveryId: string | undefined): Delivery | undefined => {
+const useWatched = (deliveryId: string | undefined): Delivery | undefined => {
   const [tried, setTried] = useState<string | undefined>(undefined)
   const { data } = useOperation(
     "getWebhookDelivery",
