@@ -1,0 +1,90 @@
+/** Many requests at once, whose answers are thrown away as they come. */
+import { Agent, request } from "node:http"
+import { connect, type Socket } from "node:net"
+
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+export interface FloodOptions {
+  readonly atOnce: number
+  /** Most requests. */
+  readonly most: number
+  /** No request begins later than this. */
+  readonly forMs: number
+}
+
+/** Statuses by count, and the bytes of the largest answer. */
+export interface Flooded {
+  readonly statuses: Readonly<Record<string, number>>
+  readonly bytes: number
+}
+
+/** Answers that did not come in this time count as `none`. */
+const PATIENCE_MS = 30_000
+
+const one = (origin: string, agent: Agent, { body, headers, method, path }: Asked) =>
+  new Promise<{ readonly status: string; readonly bytes: number }>((resolve) => {
+    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }
+    const asked = request(
+      `${origin}${path}`,
+      { agent, method, headers: { ...headers, ...length }, timeout: PATIENCE_MS },
+      (answer) => {
+        let bytes = 0
+        answer.on("data", (chunk: Buffer) => {
+          bytes += chunk.length
+        })
+        answer.on("close", () => resolve({ status: String(answer.statusCode), bytes }))
+      }
+    )
+    asked.on("timeout", () => asked.destroy())
+    asked.on("error", () => resolve({ status: "none", bytes: 0 }))
+    asked.end(body)
+  })
+
+export const flood = async (
+  origin: string,
+  next: (n: number) => Asked,
+  { atOnce, forMs, most }: FloodOptions
+): Promise<Flooded> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
+  const statuses: Record<string, number> = {}
+  const until = performance.now() + forMs
+  let begun = 0
+  let largest = 0
+  const go = async () => {
+    while (begun < most && performance.now() < until) {
+      const { bytes, status } = await one(origin, agent, next(begun++))
+      statuses[status] = (statuses[status] ?? 0) + 1
+      largest = Math.max(largest, bytes)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, most) }, go))
+  agent.destroy()
+  return { statuses, bytes: largest }
+}
+
+/** Writes these bytes on each of so many connections at once, and reads what comes, or nothing, for a while. */
+export const write = async (
+  origin: string,
+  text: string,
+  { atOnce, forMs, isReading = true }: { atOnce: number; forMs: number; isReading?: boolean }
+): Promise<Flooded> => {
+  const { hostname, port } = new URL(origin)
+  let bytes = 0
+  const sockets = Array.from({ length: atOnce }, () => {
+    const socket: Socket = connect(Number(port), hostname, () => socket.write(text))
+    socket.on("error", () => undefined)
+    if (isReading)
+      socket.on("data", (chunk) => {
+        bytes += chunk.length
+      })
+    return socket
+  })
+  await new Promise((resolve) => setTimeout(resolve, forMs))
+  for (const socket of sockets) socket.destroy()
+  return { statuses: {}, bytes }
+}
