@@ -9,20 +9,26 @@ import { failure } from "./Problem.ts"
 import { IdParam, Slug, sent } from "./Wire.ts"
 
 const MOST_HEADERS = 100
+const LONGEST_HEADER = 4_096
 
 const isHeaders = (value: unknown): value is Readonly<Record<string, string>> =>
   typeof value === "object" &&
   value !== null &&
   !Array.isArray(value) &&
   Object.keys(value).length <= MOST_HEADERS &&
-  Object.values(value).every((each) => typeof each === "string")
+  Object.values(value).every((each) => typeof each === "string" && each.length <= LONGEST_HEADER)
 
 /** Checked as a whole: refusing a hundred thousand members is as fast as refusing one. */
 const ReceivedHeaders = Schema.declare(isHeaders).annotations({
   description:
-    "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`, and those that hold `hmac` signatures.",
-  message: () => `Expected an object of at most ${MOST_HEADERS} headers, each a text`,
-  jsonSchema: { type: "object", additionalProperties: { type: "string" }, maxProperties: MOST_HEADERS },
+    "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`, and those that hold `hmac` signatures. Of each scheme the first 8 entries of `webhook-signature` are tried.",
+  message: () =>
+    `Expected an object of at most ${MOST_HEADERS} headers, each a text of at most ${LONGEST_HEADER} characters`,
+  jsonSchema: {
+    type: "object",
+    additionalProperties: { type: "string", maxLength: LONGEST_HEADER },
+    maxProperties: MOST_HEADERS
+  },
   examples: [SIGNED]
 })
 

@@ -25,6 +25,8 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
       const endpoints = yield* EndpointsRepo
       const events = yield* EventsRepo
       const secrets = yield* SecretsRepo
+      // The explanations of all callers together get the turns of one request.
+      const turns = yield* Effect.makeSemaphore(1)
 
       /** The body that was sent under this `webhook-id`, if it was sent to this endpoint. */
       const sentUnder = (endpointId: EndpointId, { headers }: Received, profile: RequestProfile) =>
@@ -54,14 +56,15 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
         if (sealed === undefined || endpoint === undefined) return yield* new WebhookEndpointNotFound()
         const profile = endpoint.request ?? {}
         const row = { workspaceId, endpointId }
-        return explainSignature(received, {
+        const known = {
           profile,
           secret: box.open(row, sealed.secret),
           previous: sealed.previousSecret && box.open(row, sealed.previousSecret),
           previousExpiresAt: sealed.previousSecretExpiresAt,
           sent: yield* sentUnder(endpointId, received, profile),
           now: new Date(yield* Clock.currentTimeMillis)
-        })
+        }
+        return yield* turns.withPermits(1)(explainSignature(received, known))
       })
 
       return { explain } as const

@@ -1,8 +1,9 @@
 /**
- * Explains why a delivery's signature is right or wrong, from what the receiver got and what was sent. Pure.
+ * Explains why a delivery's signature is right or wrong, from what the receiver got and what was sent.
  *
  * It only says whether a given signature fits the given body, or the body that was sent. It makes no signature, and reveals
- * nothing about the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
+ * nothing about the secrets, so nobody can sign with its help. Hashing a body of 1 MiB takes milliseconds, so entries, spellings
+ * and time are bounded, and other requests have their turn in between. Source: spec §4.1 and §4.6.
  */
 import { createPublicKey, verify as ed25519, timingSafeEqual } from "node:crypto"
 import { compact } from "@posthorn/domain/JsonText"
@@ -15,7 +16,13 @@ import {
   signWithRecipe,
   TOLERANCE_SECONDS
 } from "@posthorn/signature"
-import { Redacted } from "effect"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Effect, Redacted } from "effect"
+
+/** Entries of `webhook-signature` that are tried, of each scheme. A delivery has at most two. */
+const ENTRIES = 8
+/** Processor time after which no further spelling of the body is tried. */
+const BUDGET_MS = 100
 
 export interface Received {
   readonly headers: Readonly<Record<string, string>>
@@ -95,18 +102,21 @@ const standardCheck = (header: HeaderOf): Check => {
       if (sealed === null) return false
       const { privateKey, secret } = readKeys(Redacted.value(sealed))
       const right = signWithKeys(id, timestamp, body, [decodeKey(secret)])
-      const key = privateKey === null ? null : createPublicKey(decodePrivateKey(privateKey))
+      if (entriesOf(header, "v1,").some((entry) => equal(entry, right))) return true
+      if (privateKey === null) return false
+      const key = createPublicKey(decodePrivateKey(privateKey))
       const signed = Buffer.from(`${id}.${timestamp}.${body}`)
-      const isSigned = (entry: string) =>
-        key !== null &&
-        entry.startsWith("v1a,") &&
+      return entriesOf(header, "v1a,").some((entry) =>
         ed25519(null, signed, key, Buffer.from(entry.slice("v1a,".length), "base64"))
-      return header("webhook-signature")
-        .split(" ")
-        .some((entry) => equal(entry, right) || isSigned(entry))
+      )
     }
   }
 }
+
+const entriesOf = (header: HeaderOf, scheme: "v1," | "v1a,") =>
+  [...new Set(header("webhook-signature").split(" "))]
+    .filter((entry) => entry.startsWith(scheme))
+    .slice(0, ENTRIES)
 
 const hmacCheck = (header: HeaderOf, recipe: HmacSignature): Check => {
   const uses = (name: string) => `${recipe.content}${recipe.format}`.includes(name)
@@ -137,15 +147,18 @@ const checksOf = (header: HeaderOf, profile: RequestProfile): ReadonlyArray<Chec
   ]
 }
 
-/** Common ways in which a body is re-serialised; each returns the text that may have been sent. */
-const respelled = (body: string): ReadonlyArray<string> => {
-  const texts = [body.trim(), `${body}\n`, body.replaceAll("\r\n", "\n"), body.replace(/^\uFEFF/, "")]
+/** Common ways in which a body is re-serialised, one after the other; each is a text that may have been sent. */
+function* respelled(body: string) {
+  yield body.trim()
+  yield `${body}\n`
+  yield body.replaceAll("\r\n", "\n")
+  yield body.replace(/^\uFEFF/, "")
   try {
-    texts.push(compact(body.trim()), JSON.stringify(JSON.parse(body)))
+    yield compact(body.trim())
+    yield JSON.stringify(JSON.parse(body))
   } catch {
     // Not JSON, so it was not re-serialised.
   }
-  return texts.filter((text) => text !== body)
 }
 
 const sameJson = (a: string, b: string) => {
@@ -223,23 +236,54 @@ const wrong = ({ header }: Check): SignatureExplanation => ({
   explanation: `${header === undefined ? "No entry of webhook-signature fits" : `${header} does not fit`} this endpoint's secrets, for the body you gave or for the one that was sent. It was signed for another endpoint, before an older rotation, or by somebody else; or the headers belong to another request than the body.`
 })
 
-const judge = (check: Check, body: string, seconds: number, known: Known): SignatureExplanation => {
-  const { previous, secret, sent } = known
-  if (check.fits(body, secret)) return bySecret(known, "current", seconds, check)
-  if (check.fits(body, previous)) return bySecret(known, "previous", seconds, check)
-  const original = [...(sent === null ? [] : [sent]), ...respelled(body)].find(
-    (text) => check.fits(text, secret) || check.fits(text, previous)
-  )
-  return original === undefined ? wrong(check) : changed(body, original)
+/** What may have been signed, each text once, the likeliest first. */
+function* candidates(body: string, { sent }: Known) {
+  const seen = new Set<string>()
+  const texts = function* () {
+    yield body
+    if (sent !== null) yield sent
+    yield* respelled(body)
+  }
+  for (const text of texts()) {
+    if (seen.has(text)) continue
+    seen.add(text)
+    yield text
+  }
 }
 
+const othersHaveTheirTurn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const judge = (check: Check, body: string, seconds: number, known: Known) =>
+  Effect.gen(function* () {
+    const secrets = [
+      ["current", known.secret],
+      ["previous", known.previous]
+    ] as const
+    let spentMs = 0
+    for (const text of candidates(body, known)) {
+      for (const [which, secret] of secrets) {
+        if (spentMs > BUDGET_MS) return wrong(check)
+        yield* othersHaveTheirTurn
+        const began = yield* elapsedNow
+        const fits = check.fits(text, secret)
+        spentMs += (yield* elapsedNow) - began
+        if (fits) return text === body ? bySecret(known, which, seconds, check) : changed(body, text)
+      }
+    }
+    return wrong(check)
+  })
+
 /** Of several signatures, those that are not given are not judged; the first that is not right decides. */
-export const explainSignature = ({ body, headers }: Received, known: Known): SignatureExplanation => {
-  const header = headerOf(headers)
-  const checks = checksOf(header, known.profile)
-  const given = checks.filter(({ missing }) => missing === undefined)
-  if (given.length === 0) return { verdict: "header_missing", explanation: checks[0]!.missing! }
-  const seconds = Number(header("webhook-timestamp")) - Math.floor(known.now.getTime() / 1000)
-  const judged = given.map((check) => judge(check, body, seconds, known))
-  return judged.find(({ verdict }) => verdict !== "right") ?? judged[0]!
-}
+export const explainSignature = ({ body, headers }: Received, known: Known) =>
+  Effect.gen(function* () {
+    const header = headerOf(headers)
+    const checks = checksOf(header, known.profile)
+    const given = checks.filter(({ missing }) => missing === undefined)
+    if (given.length === 0)
+      return { verdict: "header_missing", explanation: checks[0]!.missing! } satisfies SignatureExplanation
+    const seconds = Number(header("webhook-timestamp")) - Math.floor(known.now.getTime() / 1000)
+    const judged = yield* Effect.forEach(given, (check) => judge(check, body, seconds, known))
+    return judged.find(({ verdict }) => verdict !== "right") ?? judged[0]!
+  })
