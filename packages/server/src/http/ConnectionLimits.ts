@@ -2,8 +2,8 @@
  * Limits of one connection, and of all connections together. Tests set smaller ones.
  *
  * At the limit of connections, a new one is closed at once: otherwise file descriptors would run out, and the database could no
- * longer be reached either. A client may write requests before it has their answers; beyond the limit of requests, nothing more
- * is read from it until answers have been sent (see `Pipelining.ts`).
+ * longer be reached either. A client may write requests before it has their answers; beyond the limits of requests, nothing more
+ * is made of what it sends until answers have been sent (see `Pipelining.ts`).
  */
 import { CONNECTIONS_PER_ADDRESS } from "@posthorn/domain/Limits"
 import { Context } from "effect"
@@ -19,6 +19,8 @@ export interface Limits {
   readonly connectionsPerAddress: number
   /** Most requests of one connection under way. Defaults to 64. */
   readonly requestsAtOnce: number
+  /** Most requests of all connections under way. Defaults to 2,048. */
+  readonly requests: number
   /** Most bytes held for bodies at once. Defaults to 64 MiB. */
   readonly bodyBytes: number
   /** An answer that makes no progress for this long is cut off. Defaults to 30,000. */
@@ -31,6 +33,7 @@ export const defaultConnectionLimits: Limits = {
   connections: 4_096,
   connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
   requestsAtOnce: 64,
+  requests: 2_048,
   bodyBytes: 67_108_864,
   stalledMs: 30_000
 }

@@ -95,7 +95,10 @@ export const makeNodeServer = (baseUrl: string, limits: Limits): Server => {
   })
   server.maxConnections = limits.connections
   cutStalledAnswers(server, limits.stalledMs)
-  const endAfterAnswers = boundPipelining(server, limits.requestsAtOnce)
+  const endAfterAnswers = boundPipelining(server, {
+    ofOne: limits.requestsAtOnce,
+    ofAll: limits.requests
+  })
   server.on("clientError", refuseSocket(baseUrl))
   // `Expect: 100-continue` is the only expectation there is.
   const unexpected = invalid("", "The only Expect header that is known here is 100-continue")
