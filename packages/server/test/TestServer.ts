@@ -7,6 +7,7 @@
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
+import { KeySetsKept } from "@posthorn/capabilities/PublicKeys"
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { defaultLimits } from "@posthorn/domain/Limits"
@@ -94,6 +95,8 @@ export interface TestServerOptions {
   readonly limits?: Limits
   /** Default: counted in this process. */
   readonly counters?: Layer.Layer<RateCounters>
+  /** For how long public key sets are kept. Default: 0. */
+  readonly keySetsMs?: number
   readonly workspaceLimits?: Partial<InstallationPolicy["Type"]["limits"]>
 }
 
@@ -198,6 +201,7 @@ export const testServer = (options: TestServerOptions = {}) =>
       })
     ),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
+    Layer.provide(Layer.succeed(KeySetsKept, { ms: options.keySetsMs ?? 0 })),
     Layer.provide(NodeContext.layer),
     Layer.provideMerge(options.database ?? TestPg),
     Layer.orDie

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { verify } from "../../../signature/src/index.ts"
 import { makeEndpoint, publish } from "../Fixtures.ts"
 import { serverAndWorker } from "../mcp/Agent.ts"
-import { type Entered, entered, type Loose, TestServer } from "../TestServer.ts"
+import { anotherServer, type Entered, entered, type Loose, TestServer } from "../TestServer.ts"
 
 const V1A = { signatures: [{ scheme: "standard_v1a" }] }
 const BOTH = { signatures: [{ scheme: "standard_v1" }, { scheme: "standard_v1a" }] }
@@ -158,15 +158,32 @@ layer(serverAndWorker, { excludeTestServices: true })("an endpoint's key pair", 
       expect(answer.headers.get("content-type")).toBe("application/jwk-set+json")
       expect(answer.headers.get("cache-control")).toBe("public, max-age=300")
       expect(answer.body.keys.map(({ kid }) => kid)).toEqual(ids)
+      const none = yield* keySet((yield* entered).slug)
       for (const slug of ["nobody", "No-Slug", "a".repeat(300)]) {
-        const refused = yield* keySet(slug)
-        expect([slug, refused.status, refused.body]).toEqual([
-          slug,
-          404,
-          expect.objectContaining({ _tag: "WorkspaceNotFound" })
-        ])
-        expect(refused.headers.get("cache-control")).toBeNull()
+        const { headers, status, text } = yield* keySet(slug)
+        expect([slug, status, text]).toEqual([slug, 200, none.text])
+        expect([...headers.keys()]).toEqual([...none.headers.keys()])
       }
+    })
+  )
+
+  it.scoped("§2.9 keeps a set for seconds, and counts who asks by address", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { call } = yield* anotherServer({
+        keySetsMs: 60_000,
+        quotas: { rest_read: { limit: 3, windowSeconds: 60 } }
+      })
+      const ask = Effect.map(
+        call("GET", `/workspaces/${ws.slug}/.well-known/jwks.json`),
+        ({ status, text }) => [status, text] as const
+      )
+      const [, first] = yield* ask
+      yield* makeEndpoint(ws, { request: V1A })
+      expect(yield* ask).toEqual([200, first])
+      expect((yield* keysOf(ws)).length).toBe(1)
+      yield* ask
+      expect((yield* ask)[0]).toBe(429)
     })
   )
 
