@@ -109,7 +109,12 @@ const ExternalIdOrNull = NullOr(
 const METADATA_MEMBERS = 20
 
 export const Metadata = Schema.Record({
-  key: Storable.pipe(Schema.minLength(1), Schema.maxLength(64)),
+  // JavaScript would take a member of this name for something else, and lose it in silence.
+  key: Storable.pipe(
+    Schema.minLength(1),
+    Schema.maxLength(64),
+    Schema.filter((name) => name !== "__proto__", { jsonSchema: {} })
+  ),
   value: Storable.pipe(Schema.maxLength(500))
 })
   .pipe(
@@ -121,7 +126,7 @@ export const Metadata = Schema.Record({
     description:
       "What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.",
     examples: [{ region: "eu" }],
-    message: () => "Expected at most 20 members: names of 1 to 64 characters, values texts of at most 500"
+    message: () => "Expected at most 20 members: names of 1 to 64 characters but not __proto__, values texts of at most 500"
   })
 
 export const PolicyOrNull = NullOr(

@@ -44,13 +44,12 @@ const setting = (name: string, given: Option.Option<string>) =>
       )
   )
 
+/** The refusal does not repeat the address: a password may be in it. */
 const baseOf = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol)
     ? Effect.succeed(`${url.origin}${url.pathname.replace(/\/+$/, "")}`)
-    : misused(
-        `POSTHORN_URL (or --url) is "${text}", but must be an http or https address such as https://hooks.example.com`
-      )
+    : misused("POSTHORN_URL (or --url) must be an http or https address such as https://hooks.example.com")
 }
 
 /** Characters allowed in a header. Others would fail before the request is sent, and look like a connection failure. */

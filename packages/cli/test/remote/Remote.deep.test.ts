@@ -22,7 +22,7 @@ describe("posthorn send", () => {
       posthorn("--completions", "tcsh"),
       posthorn("deliveries", "--colour", "red"),
       runCommand(["deliveries"]),
-      runCommand(["deliveries"], { ...asked(), POSTHORN_URL: "ftp://x" }),
+      runCommand(["deliveries"], { ...asked(), POSTHORN_URL: "ftp://a:password@x" }),
       runCommand(["deliveries"], { ...asked(), POSTHORN_URL: "http://127.0.0.1:9" })
     ])
 

@@ -17,6 +17,8 @@ export interface Call {
   readonly connection: string | null
   /** When it arrived, by `telemetry/Elapsed`. */
   readonly began: number
+  /** Whose share of what this server holds at once the call counts against: its address, and once the gate knows it, its caller. */
+  readonly holder: { key: string }
   /** Authenticates the caller. `slug` is the workspace in the path, if there is one. */
   readonly authenticate: (slug: string | undefined) => Effect.Effect<Caller, RateLimited | Unauthorized>
   /** The operation's deadline; null if the transport has its own. */
@@ -32,6 +34,7 @@ const nobody: Call = {
   traceId: "",
   connection: null,
   began: 0,
+  holder: { key: "" },
   authenticate: () => Effect.fail(new Unauthorized()),
   deadline: null,
   isTool: false,

@@ -150,17 +150,18 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
                 ? Effect.succeed(admit(call, caller, where))
                 : Effect.fail(fault)
 
-          const admitting = Effect.flatMap(call.authenticate(params.slug), (caller) =>
-            Effect.flatMap(locate(caller, params.slug), (where) =>
+          const admitting = Effect.flatMap(call.authenticate(params.slug), (caller) => {
+            call.holder.key = countedAs(caller)
+            return Effect.flatMap(locate(caller, params.slug), (where) =>
               (call.isTool
                 ? Effect.void
                 : limits.take(bucket, countedAs(caller), workspaceIdOf(caller))
               ).pipe(
-                Effect.zipRight(ownLimit(bucket, where)),
-                Effect.zipRight(Effect.suspend(() => allow(caller, where)))
+                Effect.zipRight(Effect.suspend(() => allow(caller, where))),
+                Effect.zipLeft(ownLimit(bucket, where))
               )
             )
-          )
+          })
           return call.isTool ? admitting : Effect.zipRight(observe(entry, call), admitting)
         }
       )

@@ -4,8 +4,7 @@
  * One caller gets at most a quarter; unauthenticated callers are told apart by address. Beyond the limits a body is refused
  * with 503 and `Retry-After`. Source: spec §7.1.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { clientKey } from "../gate/RateLimits.ts"
+import type { ServerResponse } from "node:http"
 
 const SHARE = 4
 
@@ -34,13 +33,6 @@ export class BodyBudget {
     else this.held.delete(key)
   }
 }
-
-/**
- * Whose share a body counts against. Behind the gate a body is read after authentication, so it counts for the caller; signing
- * in has no gate, so it counts for the address.
- */
-export const holderOf = ({ headers }: IncomingMessage, client: string, isProven: boolean) =>
-  (isProven ? (headers.authorization ?? headers.cookie) : undefined) ?? clientKey(client)
 
 /** The bytes that one request holds, until its answer is sent or its connection is closed. */
 export class Holding {

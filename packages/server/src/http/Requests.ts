@@ -26,9 +26,10 @@ import { withDeadline } from "../calls/Deadline.ts"
 import { Failures, problemOf } from "../calls/Failures.ts"
 import { Authentication } from "../gate/Authentication.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
+import { clientKey } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { BODY_LIMIT, bounded, readBody } from "./Admission.ts"
-import { BodyBudget, Holding, holderOf } from "./BodyBudget.ts"
+import { BodyBudget, Holding } from "./BodyBudget.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { NOSNIFF, UNKNOWN_VERSION, write } from "./NodeServer.ts"
@@ -41,7 +42,7 @@ type Response = HttpServerResponse.HttpServerResponse
 type Services = HttpRouter.HttpRouter.DefaultServices
 
 /** Answers there may contain a secret that is shown once, or a session's data, so no cache may store them. */
-const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$|link$))/
+const PRIVATE = /^\/(?:mcp\/?$|console\/(?:api\/|session\/?$|link\/?$))/
 
 /** Paths whose bodies are read before authentication: a code or a token fits into the limit. */
 const SIGN_IN = /^\/console\/(?:session|link)\/?$/
@@ -142,19 +143,12 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
       return OAUTH.test(pathname) ? new NoAuthorizationServer() : new RouteNotFound()
     }
 
-    const boundsOf = (
-      message: IncomingMessage,
-      response: ServerResponse,
-      pathname: string,
-      client: string
-    ) => {
-      const isSignIn = SIGN_IN.test(pathname)
-      return {
-        limitBytes: isSignIn ? SIGN_IN_LIMIT : BODY_LIMIT,
-        deadlineMs: bodyMs,
-        holding: () => new Holding(budget, holderOf(message, client, !isSignIn), response)
-      }
-    }
+    const boundsOf = (response: ServerResponse, pathname: string, { holder }: Call) => ({
+      limitBytes: SIGN_IN.test(pathname) ? SIGN_IN_LIMIT : BODY_LIMIT,
+      deadlineMs: bodyMs,
+      // Behind the gate a body is read after authentication.
+      holding: () => new Holding(budget, holder.key, response)
+    })
 
     return Effect.contextWithEffect(
       (context: Context.Context<Services | HttpServerRequest.HttpServerRequest>) => {
@@ -199,6 +193,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
             traceId,
             connection: `${peer} ${socket.remotePort}`,
             began,
+            holder: { key: clientKey(client) },
             deadline,
             isTool: false,
             fault: null,
@@ -206,7 +201,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           }
           const url = readable(arrived.url)
           const request = hasBody(method!)
-            ? bounded(arrived, readBody(message, boundsOf(message, response, pathname, client), deadline), {
+            ? bounded(arrived, readBody(message, boundsOf(response, pathname, call), deadline), {
                 url
               })
             : url === arrived.url

@@ -10,7 +10,7 @@ import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/p
 import { ForeignOrigin } from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Layer } from "effect"
-import { keyOf, workspaceIdOf } from "../gate/Caller.ts"
+import { countedAs, keyOf, workspaceIdOf } from "../gate/Caller.ts"
 import { CurrentCall } from "../gate/CurrentCall.ts"
 import { RateLimits } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -57,9 +57,10 @@ export const mcpLive = HttpApiBuilder.Router.use((router) =>
 
     const handle = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const { authenticate, traceId } = yield* CurrentCall
+      const { authenticate, holder, traceId } = yield* CurrentCall
       if (!comesFromHome(request.headers)) return yield* new ForeignOrigin()
       const caller = yield* authenticate(undefined)
+      holder.key = countedAs(caller)
       const takeOne = limits.take("mcp", keyOf(caller), workspaceIdOf(caller))
       yield* takeOne
       const incoming = parseMessages(yield* Effect.orDie(request.text))

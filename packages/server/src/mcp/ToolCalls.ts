@@ -172,6 +172,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
         traceId: context.traceId,
         connection: null,
         began: elapsed(clock),
+        holder: { key: "" },
         authenticate: () => Effect.succeed(context.caller),
         deadline: null,
         isTool: true,

@@ -86,7 +86,8 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
     [{ metadata: { a: 1 } }, "/metadata/a"],
     [{ metadata: { a: long(501) } }, "/metadata/a"],
     [{ metadata: { a: "\0" } }, "/metadata/a"],
-    [{ metadata: { "\ud800": "" } }, "/metadata"]
+    [{ metadata: { "\ud800": "" } }, "/metadata"],
+    [JSON.parse('{"metadata":{"__proto__":"x"}}'), "/metadata"]
   ]
   it.effect.each(wrong)("§7.1 refuses %j, and points at the fault", ([body, path]) =>
     Effect.gen(function* () {

@@ -107,6 +107,8 @@ layer(testServer(), { excludeTestServices: true })("changing a workspace", (it) 
       yield* Effect.sleep("1100 millis")
       const publish = (token?: string) =>
         ws.call("POST", "/events", { body: event, ...(token !== undefined && { token }) })
+      const reader = yield* ws.tokenWith("read")
+      for (let n = 0; n < 4; n++) expect((yield* publish(reader)).status).toBe(403)
       const answers = [yield* publish(), yield* publish(second)]
       const tool = yield* callTool(url, ws.token, "publish_event", event)
       const refused = yield* publish(second)

@@ -106,6 +106,7 @@ const arriving = (
       connection: null,
       traceId: "a".repeat(32),
       began: 0,
+      holder: { key: "" },
       authenticate: () => Effect.succeed(caller),
       deadline: null,
       isTool: !isCounted,

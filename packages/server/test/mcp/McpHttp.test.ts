@@ -100,10 +100,17 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
   it.effect("§4.7 lets no cache keep an answer", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
+      const { call } = yield* TestServer
 
       const answer = yield* post(url, PING, { token })
 
       expect(answer.headers.get("cache-control")).toBe("no-store")
+      for (const [method, path] of [
+        ["POST", "/mcp/"],
+        ["GET", "/console/session/"],
+        ["POST", "/console/link/"]
+      ] as const)
+        expect([path, (yield* call(method, path)).headers.get("cache-control")]).toEqual([path, "no-store"])
       expect(answer.headers.get("x-trace-id")).toMatch(/^[0-9a-f]{32}$/)
     })
   )
