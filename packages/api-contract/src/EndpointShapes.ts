@@ -126,7 +126,8 @@ export const Metadata = Schema.Record({
     description:
       "What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.",
     examples: [{ region: "eu" }],
-    message: () => "Expected at most 20 members: names of 1 to 64 characters but not __proto__, values texts of at most 500"
+    message: () =>
+      "Expected at most 20 members: names of 1 to 64 characters but not __proto__, values texts of at most 500"
   })
 
 export const PolicyOrNull = NullOr(

@@ -254,10 +254,8 @@ const installation = (unlimited: ReadonlyArray<string>) =>
     })
 
     const alone = yield* Effect.promise(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      await other.tell()
-      await new Promise((resolve) => setTimeout(resolve, 2_000))
-      return await other.tell()
+      await other.tell(40)
+      return await other.tell(80)
     })
     const keptAtFirst = yield* Effect.promise(() => serve.keptMb())
     process.stdout.write(
@@ -265,9 +263,8 @@ const installation = (unlimited: ReadonlyArray<string>) =>
     )
     const once = async ({ name, try: attempt }: Case): Promise<Row> => {
       await other.tell()
-      await new Promise((resolve) => setTimeout(resolve, FOR_MS))
       // The machine may have other work by now.
-      const before = await other.tell()
+      const before = await other.tell(8)
       const most = (what: keyof Fared) => 2 * Math.max(alone[what], before[what]) + 40
       await Promise.all([serve.look().catch(() => undefined), work.look()])
       statements()

@@ -2,6 +2,7 @@
  * Another workspace at work, in a thread of its own so that whoever attacks does not disturb the measuring: publishes an event
  * every 25 ms, and measures until the answer and until the delivery arrives at its receiver.
  */
+import { EventEmitter, once } from "node:events"
 import { Agent, createServer, request } from "node:http"
 import { parentPort } from "node:worker_threads"
 
@@ -14,6 +15,7 @@ let publishes = []
 let arrivals = []
 const underWay = new Map()
 const onTheWay = new Map()
+const answered = new EventEmitter()
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
 
 const receiver = createServer((message, response) => {
@@ -41,6 +43,7 @@ const publish = () => {
   const done = (isRight) => {
     if (!underWay.delete(n)) return
     publishes.push(isRight ? performance.now() - began : 60_000)
+    answered.emit("one")
     if (!isRight) onTheWay.delete(n)
   }
   const { headers, url } = target
@@ -59,8 +62,9 @@ const answers = {
   begin: ({ headers, url }) => {
     target = { headers, url }
   },
-  /** Since the last time. */
-  tell: () => {
+  /** Since the last time, once there are so many publishes. */
+  tell: async ({ least }) => {
+    while (publishes.length < least) await once(answered, "one")
     const told = {
       publishes: [...publishes, ...soFar(underWay)],
       arrivals: [...arrivals, ...soFar(onTheWay)]
@@ -75,4 +79,6 @@ receiver.listen(0, "127.0.0.1", () => {
   parentPort.postMessage({ port: receiver.address().port })
   setInterval(publish, EVERY_MS)
 })
-parentPort.on("message", ({ what, ...more }) => parentPort.postMessage(answers[what](more) ?? {}))
+parentPort.on("message", async ({ what, ...more }) =>
+  parentPort.postMessage((await answers[what](more)) ?? {})
+)

@@ -13,7 +13,8 @@ export interface Fared {
 export interface Neighbour {
   readonly receiverUrl: string
   readonly begin: (url: string, token: string) => Promise<void>
-  readonly tell: () => Promise<Fared>
+  /** Since the last time, once there are at least so many publishes. */
+  readonly tell: (least?: number) => Promise<Fared>
 }
 
 const median = (values: ReadonlyArray<number>) =>
@@ -41,8 +42,8 @@ export const neighbour = Effect.map(
           url,
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" }
         }),
-      tell: async () => {
-        const told = await ask<{ publishes: Array<number>; arrivals: Array<number> }>({ what: "tell" })
+      tell: async (least = 0) => {
+        const told = await ask<{ publishes: Array<number>; arrivals: Array<number> }>({ what: "tell", least })
         return { publishMs: median(told.publishes), arrivalMs: median(told.arrivals) }
       }
     }

@@ -7,9 +7,8 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { type Environment, startProcess } from "@posthorn/testkit/Command"
 import { Effect } from "effect"
-import type { Environment } from "../processes/CommandEnvironment.ts"
-import { startProcess } from "../processes/WorkerProcess.ts"
 
 /** The limit of `docker/kubernetes`. */
 export const MOST_MB = 512
