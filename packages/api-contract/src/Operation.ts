@@ -16,11 +16,11 @@ export interface OperationRules {
   readonly tool: string
   /** For agents, after the description: when to use the tool, and which tool to call next. */
   readonly guidance?: string
-  /** For agents: whether it may remove or stop something. Defaults to false. */
+  /** For agents: whether it may remove or stop something. Defaults to true for DELETE only. */
   readonly destructive?: boolean
   /** For agents: whether it changes nothing. Defaults to true for GET only. */
   readonly readOnly?: boolean
-  /** For agents: whether calling it again changes nothing more. Defaults to true for GET only. */
+  /** For agents: whether calling it again changes nothing more. Defaults to true for GET and DELETE only. */
   readonly idempotent?: boolean
   /** The answer contains a secret that is shown once, so no cache may keep it. */
   readonly secret?: boolean

@@ -19,7 +19,7 @@ export interface Given {
 }
 
 export interface KeyedCall extends KeyOwner {
-  /** Hash of operation, path, query and body: a repeated call must have the same. */
+  /** Hash of operation, path and body: a repeated call must have the same. */
   readonly fingerprint: Buffer
   /** The answer contains a secret. */
   readonly isSecret: boolean

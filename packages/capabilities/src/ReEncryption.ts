@@ -3,7 +3,7 @@
  *
  * It works in batches, by key, and skips secrets that the newest key sealed, so it can be stopped at any time and run again. A
  * concurrent rotation wins. Secrets that no key opens are left unchanged and reported.
- * Source: spec §10 (ENCRYPTION_KEY) and §3.4 (Secrets).
+ * Source: spec §3.3 and docs/settings.md (ENCRYPTION_KEY).
  */
 import { SecretBox, type SecretRow, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"

@@ -1,6 +1,6 @@
 /**
  * Test sends: a synthetic event for one endpoint, whatever it subscribes to, and waiting for its outcome.
- * Source: spec §3.1, §3.4 (Test event) and §4.3.
+ * Source: spec §3.1 and §4.3.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Forbidden, invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"

@@ -250,7 +250,7 @@ export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>
   }
 }
 
-/** The workspace already has as many of these as the installation allows. */
+/** The workspace already has as many of these as the installation, or the workspace itself, allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   limit: count("How many there may be.", 500),
   of: Schema.Literal("endpoints", "tokens").annotations({

@@ -1,6 +1,6 @@
 /**
  * The caller: one workspace, the permissions in it, the transport and the trace. The gate makes it, and capabilities read it.
- * Every capability has a principal.
+ * Capabilities of the operator, of a worker and of pages without a token have none.
  */
 
 import { Context, Schema } from "effect"

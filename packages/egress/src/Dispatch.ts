@@ -11,7 +11,7 @@
  * 21; over kept-alive TLS 27, with a resumed handshake each 1,000. fetch costs 14 times Pool.dispatch, `@effect/platform`
  * HttpClient 12 times.
  *
- * Source: spec §4.1, §8, §3.4 ("Requests", "A stale kept-alive connection") and §2.8 (connect-time guard).
+ * Source: spec §4.1, §8, §3.4 and §2.8 (connect-time guard).
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Clock, Redacted } from "effect"

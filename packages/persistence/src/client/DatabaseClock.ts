@@ -3,7 +3,7 @@
  *
  * A caller that asks the database for its time passes on the answer. The database read its clock between question and
  * answer, so the middle is taken; the previous estimate stays while it lies between them too. Between answers a monotonic
- * clock is added, so setting this machine's clock has no effect. Source: spec §3.4 (Clocks).
+ * clock is added, so setting this machine's clock has no effect. Source: spec §3.4.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"

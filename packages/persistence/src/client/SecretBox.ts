@@ -7,7 +7,7 @@
  * data (for an answer, its idempotency key), so a ciphertext that is moved to another row does not open. The first master
  * key seals; all of them open. To change the master key, put the new one first, re-encrypt, then drop the old one. The key
  * id is a hash of the key, so keys need no numbers. Nothing here protects against somebody who has both database and key.
- * Source: spec §3.4 (Secrets) and §10 (ENCRYPTION_KEY).
+ * Source: spec §3.3 and docs/settings.md (ENCRYPTION_KEY).
  */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"

@@ -1,6 +1,6 @@
 /**
  * Checks at the start whether this process's master keys open the signing secrets of the first thousand endpoints. Otherwise
- * a wrong key would show only in deliveries that are not sent. Source: spec §10 (ENCRYPTION_KEY).
+ * a wrong key would show only in deliveries that are not sent. Source: docs/settings.md (ENCRYPTION_KEY).
  */
 
 import { Effect } from "effect"

@@ -37,8 +37,8 @@ const Detail = Schema.Struct({
   previousSecretExpiresAt: Schema.NullOr(Time),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
   publicKey: Schema.NullOr(Bytes),
-  /** Number of missed events. */
   since: Schema.NullOr(Time),
+  /** Number of missed events. */
   count: Count
 })
 

@@ -3,7 +3,7 @@
  * or returns the stored answer, with `Idempotent-Replayed: true`.
  *
  * Calls are the same if their operation, path, and body without insignificant white space are the same. REST and MCP calls have
- * the same fingerprint. Source: spec §10 (`Idempotency-Key`).
+ * the same fingerprint. Source: spec §4.3.
  */
 import { createHash } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform"
@@ -55,7 +55,7 @@ const sorted = (record: Readonly<Record<string, string>>) =>
 
 const fingerprintOf = (name: string, { slug: _, ...path }: Readonly<Record<string, string>>, body: string) =>
   createHash("sha256")
-    .update(JSON.stringify([name, sorted(path), []]))
+    .update(JSON.stringify([name, sorted(path)]))
     .update(body.trim() === "" ? "{}" : compacted(body))
     .digest()
 

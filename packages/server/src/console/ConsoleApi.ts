@@ -1,7 +1,7 @@
 /**
  * Mounts the contract's operations under `/console/api` for the console's own page, with a session instead of a token.
  *
- * They are REST's routes; only the authentication differs. Pages of other origins are refused. Source: spec §11.
+ * They are REST's routes with another authentication. Pages of other origins are refused. Source: spec §11.
  */
 import { HttpApiBuilder, HttpRouter, HttpServerRequest } from "@effect/platform"
 import { ForeignOrigin } from "@posthorn/domain/Errors"

@@ -1,8 +1,8 @@
 /**
  * What the gate needs to know of a call: its transport, its trace, and how its caller is authenticated.
  *
- * Each transport provides it: REST (`http/Requests`), the console (`console/ConsoleApi`) and MCP (`mcp/ToolCalls`). This is all
- * in which they differ; the gate and the operations behind it are the same.
+ * Each transport provides it: REST (`http/Requests`), the console (`console/ConsoleApi`) and MCP (`mcp/ToolCalls`). The
+ * gate and the operations behind it are the same for all. MCP has no `If-Match`, `ETag` or `Location`, and reads null as left out.
  */
 import { type InvalidRequest, type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
 import type { Via } from "@posthorn/domain/Principal"

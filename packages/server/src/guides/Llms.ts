@@ -13,8 +13,7 @@ const summaryOf = (entry: (typeof entries)[number]) =>
 
 const lineOf = (entry: (typeof entries)[number]) => {
   const path = entry.path.replace(/:(\w+)/g, "{$1}")
-  const tool = entry.rules.tool === null ? "" : ` · tool \`${entry.rules.tool}\``
-  return `- ${summaryOf(entry)}: \`${entry.method} ${path}\`${tool} · permission \`${entry.rules.permission}\``
+  return `- ${summaryOf(entry)}: \`${entry.method} ${path}\` · tool \`${entry.rules.tool}\` · permission \`${entry.rules.permission}\``
 }
 
 const operations = entries.map(lineOf).join("\n")

@@ -1,7 +1,7 @@
 /**
  * The pages without a token: the OpenAPI document, the reference, the texts for agents, the two health checks, and the meters.
  *
- * All but the last three are made once at start and served from memory. None of these pages loads anything from another host.
+ * All but the reference (made when it is first asked for), readiness and the meters are made once at start. None of these pages loads anything from another host.
  */
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"

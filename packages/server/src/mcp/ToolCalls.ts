@@ -4,7 +4,7 @@
  * Guarantees: a success is the REST answer's text; a refusal is a tool error whose text is the REST error body, and
  * carries no structured content, because clients check that against the output schema whatever the outcome. Payloads keep their
  * exact text in both directions. An unknown argument is refused. Null for a path or query argument means that it was left out,
- * because agents fill in arguments that they do not use. Source: spec §12 (MCP).
+ * because agents fill in arguments that they do not use. Source: spec §4.7.
  */
 import {
   Headers,

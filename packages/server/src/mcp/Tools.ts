@@ -1,9 +1,8 @@
 /**
- * MCP tools, derived from the contract: each entry with a tool name is one tool that makes the same call as its REST route.
+ * MCP tools, derived from the contract: each entry is one tool that makes the same call as its REST route.
  *
- * Name, title, description, schemas and hints come from the entry; this file names no operation. An entry without a tool name
- * has no tool; a test fails if that is an operation of a workspace. A model reads the whole list before it does anything, so a
- * test bounds its length. Source: spec §1, §4 and §4.7.
+ * Name, title, description, schemas and hints come from the entry; this file names no operation. A model reads the whole list
+ * before it does anything, so a test bounds its length. Source: spec §1, §4 and §4.7.
  */
 import { OpenApi } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"

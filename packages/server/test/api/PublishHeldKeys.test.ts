@@ -48,7 +48,7 @@ const publish = ({ call }: Entered, idempotencyKey?: string, n = 1) =>
 const forked = (calls: ReadonlyArray<Effect.Effect<Answer<Loose>>>) =>
   Effect.forkDaemon(Effect.all(calls, { concurrency: "unbounded" }))
 
-/** Far less than the 10 s that calls with a held key wait, and long enough for a busy machine. */
+/** Far less than the 14 s that calls with a held key wait, and long enough for a busy machine. */
 const OTHERS_MS = 5_000
 
 /** The slowest of ten rounds of everyday calls by another workspace. */

@@ -57,7 +57,7 @@ const overMcp =
       )
       const key = headers["idempotency-key"]
       const args = { ...named, ...query, ...(body as object), ...(key && { idempotencyKey: key }) }
-      const answer = yield* rpc(url, token, "tools/call", { name: entry.rules.tool!, arguments: args })
+      const answer = yield* rpc(url, token, "tools/call", { name: entry.rules.tool, arguments: args })
       // Refused before the tool runs, as REST refuses.
       if (answer.status !== 200) return answer
       const { content, isError } = answer.body.result

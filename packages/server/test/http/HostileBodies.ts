@@ -181,7 +181,7 @@ export const hostileBodies = (n: number) =>
     const rpc = (name: string, args: string) =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${args}}}`
 
-    for (const entry of entries.filter(({ rules }) => rules.tool !== null)) {
+    for (const entry of entries) {
       it.effect(
         `§4.3 the tool ${entry.rules.tool} refuses any arguments of 1 MiB within 100 ms of processor time`,
         () =>
@@ -190,7 +190,7 @@ export const hostileBodies = (n: number) =>
             const members = [entry.pathSchema, entry.querySchema, entry.bodySchema].flatMap(membersOf)
 
             for (const [what, text] of oneIn(n, bodiesFor(members, few))) {
-              const answer = yield* cheapest(`${url}/mcp`, "POST", token, rpc(entry.rules.tool!, text))
+              const answer = yield* cheapest(`${url}/mcp`, "POST", token, rpc(entry.rules.tool, text))
 
               check(`${entry.rules.tool}, ${what}: ${answer.status} ${answer.text.slice(0, 300)}`, answer)
             }

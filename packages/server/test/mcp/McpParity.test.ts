@@ -135,7 +135,7 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
   const sameTwoWorlds = Effect.runSync(Effect.cached(twoWorlds))
 
   for (const entry of operations) {
-    const tool = entry.rules.tool ?? ""
+    const tool = entry.rules.tool
 
     it.effect(`§1 ${entry.name} gives the same answer, status and audit`, () =>
       Effect.gen(function* () {
