@@ -77,6 +77,36 @@ it.scoped("§4.6 workspaces take turns, however many jobs one has, and so do its
   })
 )
 
+/** How many steps the first of these workspaces makes in 400 ms. */
+const stepsBeside = (others: number) =>
+  Effect.gen(function* () {
+    let made = 0
+    const jobs = Array.from({ length: 1 + others }, (_, n) => ({
+      workspaceId: `wsp_${n}` as never,
+      id: `r${n}`
+    }))
+    const steps: ReplaySteps["Type"] = {
+      running: () => Effect.succeed(jobs),
+      step: ({ id }) =>
+        Effect.sync(() => {
+          if (id === "r0") made += 1
+          return { outcome: "stepped" as const, made: 10 }
+        })
+    }
+    const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
+    yield* Effect.forkScoped(replays.run(() => [0]))
+    yield* TestClock.adjust("400 millis")
+    return made
+  })
+
+it.scoped("§4.6 a job beside those of three other workspaces keeps a third of its speed alone", () =>
+  Effect.gen(function* () {
+    const alone = yield* stepsBeside(0)
+    expect(yield* stepsBeside(1)).toBeGreaterThanOrEqual(alone - 1)
+    expect((yield* stepsBeside(3)) / alone).toBeGreaterThan(1 / 3)
+  })
+)
+
 it.scoped("§4.6 makes 10 replays in a step, and pauses a job while 200 deliveries of its endpoint wait", () =>
   Effect.gen(function* () {
     const { bounds } = yield* looking(["finished"])
