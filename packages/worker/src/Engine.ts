@@ -5,7 +5,7 @@
  *     ▲        └───────────── all of them in the hub, lanes/Lanes.ts ────┘             │
  *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
- * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the receiver. On stop,
+ * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the sender. On stop,
  * nothing more is started, requests in flight are finished and recorded (bounded by the deadlines), and the shards are given
  * back. This file puts the parts together; each part's promises are in its own file.
  *
@@ -22,7 +22,7 @@ import { Cause, Deferred, Effect, Fiber, FiberSet } from "effect"
 import { attemptSpans } from "./attempt/AttemptSpans.ts"
 import { makeResolve } from "./attempt/Policies.ts"
 import { makePrepare } from "./attempt/PrepareRequest.ts"
-import { Receiver } from "./attempt/Sender.ts"
+import { Sender } from "./attempt/Sender.ts"
 import { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import * as Meters from "./EngineMeters.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
@@ -36,7 +36,7 @@ import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
 import { type Hearer, Listener } from "./polling/Listener.ts"
 import { Poller } from "./polling/Poller.ts"
-import { PollInbox, SOMETIME } from "./polling/PollInbox.ts"
+import { PollInbox } from "./polling/PollInbox.ts"
 import * as Schedules from "./Schedules.ts"
 import { Tuning } from "./Tuning.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
@@ -49,33 +49,34 @@ const owner = (dispatcher: Dispatcher, replays: Replays): Owner => ({
     dispatcher.take(shard, inDoubtUntil)
     replays.lookAgain()
   },
-  cleared: (shard) => dispatcher.cleared(shard),
+  cleared: (shard) => dispatcher.inDoubt.taken(shard, null),
   lost: (shard) => dispatcher.lose(shard),
   drained: (shard) =>
     Effect.zipRight(
       Effect.sync(() => dispatcher.lose(shard)),
-      untilNone(() => dispatcher.heldOf(shard))
+      untilNone(() => dispatcher.lanes.trackedOf(shard))
     ),
-  idle: (shard) => dispatcher.isIdle(shard)
+  idle: (shard) => dispatcher.lanes.trackedOf(shard) === 0 && !dispatcher.inDoubt.doubtsIn(shard)
 })
 
 const hearer = ({ inbox, dispatcher }: Parts, poller: Poller, replays: Replays): Hearer => ({
   listening: (locks) => {
     poller.listening(locks)
-    dispatcher.policiesChanged(null)
+    dispatcher.rateLimits.policiesChanged(null)
   },
   stoppedListening: () => poller.stoppedListening(),
   heard: (since, shards) => {
     if (since === null) {
-      inbox.pollFrom(SOMETIME)
+      inbox.tell({ kind: "anywhere" })
       replays.lookAgain()
-    } else if (shards.some((shard) => dispatcher.owns(shard))) inbox.pollFrom(since)
+    } else if (shards.some((shard) => dispatcher.leases.owns(shard)))
+      inbox.tell({ kind: "from", moment: since })
   },
   published: (row) => {
-    if (dispatcher.owns(row.shard)) inbox.published(row)
+    if (dispatcher.leases.owns(row.shard)) inbox.tell({ kind: "delivery", row })
   },
   endpointChanged: (endpointId, failures, shard) => dispatcher.endpointChanged(endpointId, failures, shard),
-  policyChanged: (workspaceId) => dispatcher.policiesChanged(workspaceId)
+  policyChanged: (workspaceId) => dispatcher.rateLimits.policiesChanged(workspaceId)
 })
 
 const untilNone = (held: () => number): Effect.Effect<void> =>
@@ -93,7 +94,6 @@ const make = Effect.gen(function* () {
   const later = (milliseconds: number, run: () => void) =>
     void timers(Effect.delay(Effect.sync(run), milliseconds))
   const inbox = new PollInbox()
-  const { pollFrom } = inbox
   const clock = yield* Effect.clock
   const wakeAt = (moment: number, run: (now: number) => void) =>
     later(Math.max(0, Math.ceil(moment - elapsed(clock))), () => run(elapsed(clock)))
@@ -104,24 +104,25 @@ const make = Effect.gen(function* () {
     retryDelayMs,
     later,
     wakeAt,
-    pollFrom
+    pollFrom: (moment) => inbox.tell({ kind: "from", moment }),
+    pollOn: () => inbox.tell({ kind: "goOn" })
   })
   yield* Meters.sizes(() => ({ slots, ...dispatcher.sizes }))
   const resolve = makeResolve(config)
-  const receiver = yield* Receiver
+  const sender = yield* Sender
   const parts: Parts = {
-    ...{ dispatcher, inbox, slots, tuning },
+    ...{ dispatcher, inbox, later, slots, tuning },
     queue: yield* Queue,
     records: yield* Records,
-    receiver,
+    sender,
     ownership: yield* Ownership,
     resolve,
     tokens: new Tokens({
-      request: receiver.requestToken,
+      request: sender.requestToken,
       now: () => elapsed(clock),
-      settled: (endpointId) => dispatcher.proceed(endpointId)
+      settled: (endpointId) => dispatcher.credentialsKnown(endpointId)
     }),
-    prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, receiver.fixedHeaders),
+    prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, sender.fixedHeaders),
     trace: yield* attemptSpans,
     clock,
     databaseClock: yield* DatabaseClock
@@ -142,7 +143,7 @@ export const start = Effect.gen(function* () {
   const housekeeping = yield* Housekeeping.make
   const replays = yield* makeReplays
   const slots = makeSlots(parts)
-  const shards = () => dispatcher.terms.map(({ shard }) => shard)
+  const shards = () => dispatcher.leases.all.map(({ shard }) => shard)
   const broken = yield* Deferred.make<never>()
   const watched = (loop: Effect.Effect<unknown>) =>
     Effect.onError(loop, (cause) =>
@@ -154,14 +155,14 @@ export const start = Effect.gen(function* () {
   yield* fork(makeLostClaims(parts))
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
-  yield* fork(housekeeping.run(() => dispatcher.owns(0)))
+  yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))
   // Finalizers run in reverse: what is forked below stops first, and what is forked above still serves the last posts.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.
   yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
   yield* Effect.addFinalizer(() =>
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
-    untilNone(() => dispatcher.inFlight + dispatcher.sizes.unrecorded).pipe(
+    untilNone(() => dispatcher.inFlight + dispatcher.unrecorded.all).pipe(
       Effect.interruptible,
       Effect.timeoutOption(requestTimeoutMs + bodyTimeoutMs + STOP_GRACE_MS)
     )
@@ -170,7 +171,7 @@ export const start = Effect.gen(function* () {
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
   // Once nothing more is loaded, deliveries that are ready go back and are not sent.
-  yield* Effect.addFinalizer(() => Effect.sync(() => dispatcher.giveBackReady(() => true)))
+  yield* Effect.addFinalizer(() => Effect.sync(() => dispatcher.requeueReady(() => true)))
   yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)
 })

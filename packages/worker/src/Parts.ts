@@ -7,9 +7,9 @@ import type { Records } from "@posthorn/persistence/engine/Records"
 import type { Clock } from "effect"
 import type { Resolve } from "./attempt/Policies.ts"
 import type { Prepare } from "./attempt/PrepareRequest.ts"
-import type { Receiver } from "./attempt/Sender.ts"
+import type { Sender } from "./attempt/Sender.ts"
+import type { Settled } from "./dispatcher/Dispatched.ts"
 import type { Dispatcher } from "./dispatcher/Dispatcher.ts"
-import type { Settled } from "./dispatcher/Stages.ts"
 import type { Ownership } from "./ownership/Ownership.ts"
 import type { PollInbox } from "./polling/PollInbox.ts"
 import type { TuningValues } from "./Tuning.ts"
@@ -19,7 +19,7 @@ export interface Parts {
   readonly inbox: PollInbox
   readonly queue: Queue["Type"]
   readonly records: Records["Type"]
-  readonly receiver: Receiver["Type"]
+  readonly sender: Sender["Type"]
   readonly ownership: Ownership["Type"]
   readonly prepare: Prepare
   readonly tokens: Tokens
@@ -27,6 +27,8 @@ export interface Parts {
   /** Exports the span of each stored attempt; undefined when no exporter is configured. */
   readonly trace: ((settled: Settled) => void) | undefined
   readonly slots: number
+  /** Calls back after so many milliseconds. */
+  readonly later: (milliseconds: number, run: () => void) => void
   readonly tuning: TuningValues
   readonly clock: Clock.Clock
   readonly databaseClock: DatabaseClock

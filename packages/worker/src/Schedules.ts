@@ -1,15 +1,9 @@
 /**
- * The engine's schedules: poll intervals and retry delays, by name. A loop that waits for something to happen sleeps on a
- * `Signal` of the hub instead.
+ * The engine's schedules: poll intervals and retry delays, by name. A loop that waits for something to happen waits for a
+ * `Signal` instead.
  */
 import { Schedule } from "effect"
-import type { State } from "./polling/Rhythm.ts"
 import type { TuningValues } from "./Tuning.ts"
-
-/** Polls while the Poller is awake. Its state determines each pause (loops/Rhythm.ts). */
-export const whileAwake = Schedule.recurWhile<State>(({ _tag }) => _tag === "Awake").pipe(
-  Schedule.addDelay((state) => (state._tag === "Awake" ? state.pauseMs : 0))
-)
 
 /** With the engine's constants. */
 export const schedulesOf = ({ loadPauseMs, readPauseMs }: TuningValues) => ({

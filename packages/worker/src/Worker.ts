@@ -11,7 +11,7 @@ import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { Context, type Effect, Layer } from "effect"
-import * as Receiver from "./attempt/Sender.ts"
+import * as Sender from "./attempt/Sender.ts"
 import * as Engine from "./Engine.ts"
 import * as Shards from "./ownership/Shards.ts"
 import * as Listener from "./polling/Listener.ts"
@@ -26,7 +26,7 @@ export const layer = Layer.scoped(Broken, Engine.start).pipe(
     ReplaySteps.layer,
     Retention.layer,
     HourlyRollups.layer,
-    Receiver.layer,
+    Sender.layer,
     Shards.layer,
     Listener.layer
   ]),

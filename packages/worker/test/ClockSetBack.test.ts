@@ -160,7 +160,7 @@ describe("a listener that is connected again", () => {
         yield* TestClock.adjust(1)
 
         assert.deepEqual(asked, [row.endpointId])
-        assert.lengthOf(dispatcher.suspendedLanes, 1)
+        assert.lengthOf(dispatcher.intake.suspendedLanes, 1)
       })
   )
 })

@@ -9,8 +9,8 @@
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { type Finished, requestSpanOf, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
+import type { Settled } from "../dispatcher/Dispatched.ts"
 import type { Waiting } from "../dispatcher/Lane.ts"
-import type { Settled } from "../dispatcher/Stages.ts"
 
 const MOST = 100
 

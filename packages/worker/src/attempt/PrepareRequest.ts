@@ -35,7 +35,7 @@ import { Data, Either, Option, Redacted, Schema } from "effect"
 import { type Authentication, authenticationOf, NONE } from "./Authentication.ts"
 import type { Resolve } from "./Policies.ts"
 
-export interface Prepared {
+export interface PreparedRequest {
   readonly workspaceId: string
   readonly url: string
   readonly headers: Headers
@@ -54,7 +54,7 @@ type Conceal = (seen: Observation, token: Redacted.Redacted | null) => Observati
 type Evidence = Pick<Observed, "signature" | "requestHeaders">
 
 /** Throws `SecretUnreadable` and `ProfileUnreadable`. */
-export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => Prepared | "invalid_url"
+export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => PreparedRequest | "invalid_url"
 
 /** A newer version of Posthorn wrote the profile. */
 export class ProfileUnreadable extends Data.TaggedError("ProfileUnreadable")<{

@@ -22,11 +22,11 @@ export interface Outgoing {
   readonly client?: ClientIdentity | undefined
 }
 
-export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
-  Receiver,
+export class Sender extends Context.Tag("@posthorn/worker/Sender")<
+  Sender,
   {
     /**
-     * Null only if the receiver is closed before there is an observation. `no_turn` means that nothing was sent: try again
+     * Null only if the sender is closed before there is an observation. `no_turn` means that nothing was sent: try again
      * later. Once begun, it cannot be given up.
      */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
@@ -43,7 +43,7 @@ export class NameSource extends Context.Reference<NameSource>()("@posthorn/worke
 }) {}
 
 export const layer = Layer.scoped(
-  Receiver,
+  Sender,
   Effect.gen(function* () {
     const { allowedTargets, bodyTimeoutMs, proxy, requestTimeoutMs, version } = yield* WorkerConfig
     const clock = yield* Effect.clock

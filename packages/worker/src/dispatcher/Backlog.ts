@@ -40,7 +40,8 @@ export class Backlog {
 
   /** Notes a lane that runs low. */
   watch(lane: Lane): void {
-    if (lane.partial && !lane.parked && lane.waiting < this.memory.limit(lane.workspace) / 4) this.wants(lane)
+    if (lane.partial && !lane.suspended && lane.waiting < this.memory.limit(lane.workspace) / 4)
+      this.wants(lane)
   }
 
   /** Everything of the lane from this position on must be read. */
@@ -93,7 +94,7 @@ export class Backlog {
   answered(
     refills: ReadonlyArray<Refill>,
     rows: ReadonlyArray<DueRow>,
-    lanes: ReadonlyMap<string, Lane>
+    lanes: { readonly get: (endpointId: string) => Lane | undefined }
   ): ReadonlyArray<{ readonly lane: Lane; readonly last: DueRow | null }> {
     // The rows of an endpoint come by due time, so its last one is where the answer stops.
     const found = new Map<string, { count: number; last: DueRow }>()
@@ -111,7 +112,7 @@ export class Backlog {
   /** The lane was refilled; `whole`: everything that is due has been read. */
   refilled(lane: Lane, whole: boolean): void {
     this.pause(lane)
-    if (lane.parked) return
+    if (lane.suspended) return
     lane.partial = false
     if (!whole) return
     lane.dropped = 0

@@ -1,28 +1,25 @@
 /**
  * The deliveries of one endpoint that are in memory, and how many of them may be in flight at once.
  *
- * The cap starts at 2 and grows by one with each answer in time, up to the endpoint's limit; a timeout halves it. So an
- * endpoint that answers earns its ten slots within a few milliseconds, and a dead one costs two slots, then one.
- *
- * After three attempts in a row that were not delivered the lane probes: one attempt at a time, with a pause before each,
- * until one is delivered (domain's Probing.ts). A test send does not wait for that: it is itself a probe.
- *
- * With a rate (Rate.ts), whatever is sent needs a permit of it too, test sends included. First attempts and retries share these
- * permits as they share slots.
+ * The lane's concurrency limit is adaptive (AIMD): it starts at 2, grows by one with each answer in time, up to the endpoint's
+ * limit, and is halved by a timeout. So an endpoint that answers earns its ten permits within a few milliseconds, and a dead one
+ * costs two slots, then one. Besides, its circuit (Circuit.ts) and its rate limit (SlidingWindow.ts) hold deliveries back; first
+ * attempts and retries share the permits of a rate limit as they share slots.
  */
-import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
+import { Circuit } from "./Circuit.ts"
 import { Deque } from "./Deque.ts"
-import type { LeaseTerm } from "./LeaseTerm.ts"
-import type { Rate } from "./SlidingWindow.ts"
+import type { LeaseTerm } from "./Leases.ts"
+import type { SlidingWindow } from "./SlidingWindow.ts"
+import type { Stage } from "./Stages.ts"
 import type { Workspace } from "./Workspace.ts"
 
-/** How an attempt changes the lane's cap. */
+/** How an attempt changes the lane's concurrency limit. */
 export type Pace = "faster" | "slower" | "same"
 
-export const FIRST_CAP = 2
+export const FIRST_LIMIT = 2
 
-/** Every eighth permit, and every eighth slot, is offered to a retry first. */
+/** Every eighth permit of a rate limit, and every eighth slot, is offered to a retry first. */
 export const RETRY_TURN = 8
 
 /** A position in the order of what is due. */
@@ -33,17 +30,9 @@ export const BEGINNING: Position = { due: 0, deliveryId: "" }
 export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
-/** A pause of a lane that probes. */
-export interface Pause {
-  /** Which of the lane's pauses this is. */
-  readonly number: number
-  /** In units of the retry delay. */
-  readonly units: number
-}
-
 /**
  * A delivery in memory. It refers to its lane and to the lease term of its shard. Deliveries of one endpoint share the strings
- * of their ids. Stages.ts has the stages that follow.
+ * of their ids.
  */
 export class Waiting implements DueRow {
   readonly lane: Lane
@@ -53,16 +42,16 @@ export class Waiting implements DueRow {
   readonly attempts: number
   readonly claims: number
   readonly atOnce: boolean
-  /** Its current stage; `recorded` when this worker no longer needs it. */
-  stage: "waiting" | "loading" | "loaded" | "sent" | "settled" | "recorded" = "waiting"
-  /** Keeps its permit in its lane until it is recorded. */
-  keepsPermit = false
-  /** The lane's `mends` when it was picked. */
-  mends = 0
-  /** The rate of which it has, or has spent, a permit. */
-  permit: Rate | null = null
-  /** When its attempt began, by the clock of its rate; null for one without a rate. */
-  begunAt: number | null = null
+  stage: Stage = "waiting"
+  hasLanePermit = false
+  /** It counts as slow while it is in flight (SlotShares.ts). */
+  isSlow = false
+  /** Its circuit's `resets` when it was picked. */
+  circuitResets = 0
+  /** The rate limit of which it has, or has spent, a permit. */
+  window: SlidingWindow | null = null
+  /** When its attempt started, in monotonic milliseconds; null without a rate limit. */
+  startedAt: number | null = null
   /** Its receiver has refused a token in this attempt. */
   refused = false
 
@@ -98,43 +87,37 @@ export class Lane {
   readonly tests = new Deque<Waiting>()
   readonly fresh = new Deque<Waiting>()
   readonly again = new Deque<Waiting>()
-  /** Permits in use: by deliveries that are loading, loaded or sent, and by failures that are not recorded yet. */
+  readonly circuit = new Circuit<Waiting>()
+  /** Permits in use: see HOLDS in Stages.ts. */
   permitsTaken = 0
-  /** Rows in memory: waiting, in flight, or not yet recorded. */
-  held = 0
-  cap: number
-  /** Attempts in a row that were not delivered; null until the database or an attempt of this worker has shown it. */
-  failures: number | null = null
-  /** A pause is not over yet. */
-  pausing = false
-  private pauses = 0
-  /** How often its endpoint was enabled, or changed, while this lane was in memory. */
-  mends = 0
-  /** The delivery that was picked last, test sends aside: the only other one that may be sent while the lane probes. */
-  turn: Waiting | null = null
+  /** Ids that are tracked: of rows that wait, are in flight, or are not recorded. */
+  tracked = 0
+  concurrencyLimit: number
+  /** Whether its last request took long; null until one has ended. */
+  isSlow: boolean | null = null
   /** From `from` on, the database has due rows that are not in memory. A refill brings them. */
   partial = false
   from: Position = BEGINNING
-  /** Its endpoint is disabled, or cannot be used now: no attempt starts. */
-  parked = false
+  /** Its endpoint is disabled, or its secret cannot be read: no attempt starts, and no row is in memory. */
+  suspended = false
   /** Its endpoint's token is being fetched: no attempt starts, and nothing is in a slot for it. */
-  withheld = false
-  /** Attempts cannot be recorded now. Until they are, successes keep their permits too. */
-  heldUp = false
+  awaitsCredentials = false
+  /** A row of its endpoint is locked. Until its attempts are recorded, delivered ones keep their permits too. */
+  awaitsRecord = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
   /** Null for none; undefined until a load has told. */
-  rate: Rate | null | undefined
-  /** Attempts under a rate that have begun and are not recorded. */
-  underWay = 0
+  rateLimit: SlidingWindow | null | undefined
+  /** Attempts under a rate limit that have started and are not recorded. */
+  unrecordedStarts = 0
   private shared = 0
 
-  constructor({ endpointId, shard, workspaceId }: DueRow, workspace: Workspace<Lane>, cap: number) {
+  constructor({ endpointId, shard, workspaceId }: DueRow, workspace: Workspace<Lane>, limit: number) {
     this.workspace = workspace
     this.workspaceId = workspaceId
     this.endpointId = endpointId
     this.shard = shard
-    this.cap = cap
+    this.concurrencyLimit = limit
   }
 
   get waiting(): number {
@@ -148,89 +131,51 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return this.held === 0 && !this.partial && !this.parked && !this.pausing
+    return this.tracked === 0 && !this.partial && !this.suspended && !this.circuit.isOpen
   }
 
-  get probes(): boolean {
-    return this.failures !== null && this.failures >= PROBES_AFTER
-  }
-
+  /** Whether a first attempt or a retry may be picked. */
   get open(): boolean {
-    return this.openToTests && !this.pausing && (!this.probes || this.permitsTaken === 0)
+    const { circuit } = this
+    return this.openToTests && !circuit.isOpen && (circuit.isClosed || this.permitsTaken === 0)
   }
 
   get openToTests(): boolean {
-    return !this.parked && !this.withheld && this.permitsTaken < this.permits && !this.rate?.isSpent
+    return (
+      !this.suspended &&
+      !this.awaitsCredentials &&
+      this.permitsTaken < this.permits &&
+      !this.rateLimit?.isSpent
+    )
   }
 
   private get permits(): number {
-    return this.rate ? Math.min(this.cap, this.rate.lanePermits) : this.cap
+    const { concurrencyLimit, rateLimit } = this
+    return rateLimit ? Math.min(concurrencyLimit, rateLimit.lanePermits) : concurrencyLimit
   }
 
-  /** Removes and returns the next delivery of this kind; with a rate, of the kind whose turn it is. */
+  /** Removes and returns the next delivery of this kind; with a rate limit, of the kind whose turn it is. */
   shift(line: "tests" | "fresh" | "again"): Waiting | undefined {
-    if (line === "tests" || !this.rate) return this[line].shift()
+    if (line === "tests" || !this.rateLimit) return this[line].shift()
     this.shared = (this.shared + 1) % RETRY_TURN
     const [first, then] = this.shared === 0 ? [this.again, this.fresh] : [this.fresh, this.again]
     return first.shift() ?? then.shift()
   }
 
-  /** Whether the row has a permit of the rate, or gets one now. */
-  takesPermit(row: Waiting, now?: number): boolean {
-    if (!this.rate || row.permit === this.rate) return true
-    row.permit?.giveBack()
-    row.permit = this.rate.take(now) ? this.rate : null
-    return row.permit !== null
+  /** Whether the row has a permit of the rate limit, or gets one now. */
+  takesStartPermit(row: Waiting, now?: number): boolean {
+    if (!this.rateLimit || row.window === this.rateLimit) return true
+    row.window?.release()
+    row.window = this.rateLimit.take(now) ? this.rateLimit : null
+    return row.window !== null
   }
 
   picked(row: Waiting): void {
     this.permitsTaken++
-    this.takesPermit(row)
-    row.mends = this.mends
-    if (!row.atOnce) this.turn = row
-  }
-
-  /** The lane may have begun to probe since the row was picked. */
-  maySend(row: Waiting): boolean {
-    return !this.probes || row.atOnce || this.turn === row
-  }
-
-  /** `inARow` attempts have failed. Deliveries picked before the lane began to probe may no longer be sent. */
-  failed(inARow: number): void {
-    if (!this.probes) this.turn = null
-    this.failures = inARow
-  }
-
-  succeeded(): void {
-    this.failures = 0
-    this.pausing = false
-  }
-
-  /** The next probe is due at once, after `inARow` attempts that were not delivered. */
-  mended(failures: number): void {
-    this.mends++
-    this.failures = failures
-    this.pausing = false
-  }
-
-  /** A lane that probes begins to pause. */
-  pause(): Pause | null {
-    if (!this.probes) return null
-    this.pausing = true
-    return { number: ++this.pauses, units: pauseUnits(this.failures!) }
-  }
-
-  /** False when another pause has begun since. */
-  endPause(number: number): boolean {
-    if (number !== this.pauses) return false
-    this.pausing = false
-    return true
-  }
-
-  /** It was disabled. The database will tell how many attempts have failed since. */
-  startAnew(): void {
-    this.failures = null
-    this.pausing = false
+    row.hasLanePermit = true
+    this.takesStartPermit(row)
+    row.circuitResets = this.circuit.resets
+    this.circuit.picked(row)
   }
 
   lineOf(row: Waiting): Deque<Waiting> {
@@ -244,7 +189,7 @@ export class Lane {
   }
 
   adjust(pace: Pace, limit: number): void {
-    if (pace === "faster") this.cap = Math.min(limit, this.cap + 1)
-    else if (pace === "slower") this.cap = Math.max(1, this.cap >> 1)
+    if (pace === "faster") this.concurrencyLimit = Math.min(limit, this.concurrencyLimit + 1)
+    else if (pace === "slower") this.concurrencyLimit = Math.max(1, this.concurrencyLimit >> 1)
   }
 }

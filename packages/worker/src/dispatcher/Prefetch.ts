@@ -1,61 +1,64 @@
 /**
  * How many deliveries to load: one for each free slot, and some for the slots that will be free in a moment, judged by the rate
- * at which slots became free since the last load. While receivers are slow, none is loaded ahead.
+ * at which slots became free since the last load. While receivers are slow, nothing is prefetched.
  */
 import type { Lane } from "./Lane.ts"
 import type { Ready } from "./Ready.ts"
-import { SlotShares } from "./SlotShares.ts"
+import type { SlotShares } from "./SlotShares.ts"
 import type { Unrecorded } from "./Unrecorded.ts"
 import type { Workspace } from "./Workspace.ts"
 
-export interface PrefetchOptions {
+/** Tuning.ts describes the constants. */
+interface PrefetchParts {
   readonly slots: number
-  /** Tuning.ts describes these. */
   readonly prefetchMs: number
   readonly mostUnrecorded: number
+  readonly shares: Pick<SlotShares, "free" | "usesFew">
+  readonly ready: Pick<Ready, "length">
+  readonly unrecorded: Pick<Unrecorded, "count">
 }
 
 export class Prefetch {
-  readonly shares: SlotShares
-  private readonly options: PrefetchOptions
-  private readonly ready: Pick<Ready, "length">
-  private readonly unrecorded: Pick<Unrecorded, "count">
-  private ahead = 0
+  private readonly parts: PrefetchParts
+  private most = 0
   private freed = 0
   private measuredAt = 0
-  /** Free slots that no waiting delivery may take: they are kept for workspaces that have few. */
+  /** Free slots that no waiting delivery may take (SlotShares.ts). */
   private kept = 0
 
-  constructor(options: PrefetchOptions, ready: Pick<Ready, "length">, unrecorded: Pick<Unrecorded, "count">) {
-    this.options = options
-    this.ready = ready
-    this.unrecorded = unrecorded
-    this.shares = new SlotShares(options.slots)
+  constructor(parts: PrefetchParts) {
+    this.parts = parts
   }
 
   get free(): number {
-    return this.shares.free - this.ready.length
+    return this.parts.shares.free - this.parts.ready.length
   }
 
-  /** Number to load: free slots plus the look-ahead, capped by how many attempts may be unrecorded. */
-  get wanted(): number {
-    return Math.min(this.free + this.ahead, this.options.mostUnrecorded - this.unrecorded.count)
+  /** Number to load: free slots plus what is prefetched, capped by how many attempts may be unrecorded. */
+  private get wanted(): number {
+    return Math.min(this.free + this.most, this.parts.mostUnrecorded - this.parts.unrecorded.count)
   }
 
-  /** Load again once the look-ahead is less than half full. */
+  /** Load again once less than half of what may be prefetched is there. */
   get isLow(): boolean {
-    return this.wanted - this.kept > this.ahead / 2
+    return this.wanted - this.kept > this.most / 2
+  }
+
+  /** How many may be picked now. */
+  get mayPick(): number {
+    return this.isLow ? this.wanted : 0
   }
 
   keep(slots: number): void {
     this.kept = slots
   }
 
+  /** After each load: measures how fast slots become free. */
   measure(now: number): void {
-    const { prefetchMs, mostUnrecorded, slots } = this.options
+    const { mostUnrecorded, prefetchMs, slots } = this.parts
     const passed = Math.max(1, now - this.measuredAt)
     // Never more than may be loaded at all: otherwise `isLow` would never become true.
-    this.ahead = Math.min(2 * slots, mostUnrecorded, Math.floor((this.freed * prefetchMs) / passed))
+    this.most = Math.min(2 * slots, mostUnrecorded, Math.floor((this.freed * prefetchMs) / passed))
     this.freed = 0
     this.measuredAt = now
   }
@@ -65,9 +68,8 @@ export class Prefetch {
   }
 
   /** One of the workspace's slots is free again. */
-  release(workspace: Workspace<Lane>): void {
-    this.shares.release(workspace)
+  slotFree(workspace: Workspace<Lane>): void {
     this.freed++
-    if (this.shares.isSmall(workspace)) this.kept = 0
+    if (this.parts.shares.usesFew(workspace)) this.kept = 0
   }
 }

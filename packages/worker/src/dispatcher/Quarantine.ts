@@ -35,7 +35,7 @@ export class Quarantine {
   next(admitted: (lane: Lane) => boolean): Waiting | undefined {
     if (this.returned === null && this.waiting.length === 0) return undefined
     if (this.inFlight.size >= this.together) return undefined
-    // Its lane waits, for a probe or for its rate: others do not.
+    // Its lane waits for a trial or a permit; others do not.
     if (this.returned !== null && !this.returned.lane.open) this.waitAgain()
     const may = (row: Waiting) =>
       this.inFlight.size < togetherWith(row) && row.lane.open && admitted(row.lane)
@@ -54,12 +54,12 @@ export class Quarantine {
     else this.push(row)
   }
 
-  over(row: Waiting): void {
+  endTurn(row: Waiting): void {
     if (this.inFlight.delete(row)) this.limit()
   }
 
-  /** Rows of this endpoint are locked. Other endpoints do not wait for it. */
-  heldUp(lane: Lane): void {
+  /** A row of this endpoint is locked. Other endpoints do not wait for it. */
+  skip(lane: Lane): void {
     for (const row of this.inFlight) if (row.lane === lane) this.inFlight.delete(row)
     this.limit()
     if (this.returned?.lane === lane) this.waitAgain()
@@ -74,7 +74,7 @@ export class Quarantine {
   }
 
   /** The lane cannot be sent to now. Others do not wait for it. */
-  withheld(lane: Lane): void {
+  waits(lane: Lane): void {
     if (this.returned?.lane === lane) this.waitAgain()
   }
 

@@ -1,8 +1,8 @@
 /** Loaded deliveries until a slot is free. Workspaces take turns; within one, loading order. */
 
 import { Deque } from "./Deque.ts"
-import type { Lane } from "./Lane.ts"
-import type { Loaded } from "./Stages.ts"
+import type { Loaded } from "./Dispatched.ts"
+import type { Lane, Waiting } from "./Lane.ts"
 import type { Workspace } from "./Workspace.ts"
 
 export class Ready {
@@ -18,10 +18,10 @@ export class Ready {
     this.length++
   }
 
-  /** The next delivery of a workspace that may take a slot. */
-  next(open: (workspace: Workspace<Lane>) => boolean): Loaded | undefined {
+  /** The next delivery that may take a slot, if it is the first of its workspace. */
+  next(mayStart: (row: Waiting) => boolean): Loaded | undefined {
     for (const [workspace, line] of this.lines) {
-      if (!open(workspace)) continue
+      if (!mayStart(line.first!.row)) continue
       const loaded = line.shift()
       this.lines.delete(workspace)
       if (line.length > 0) this.lines.set(workspace, line)

@@ -1,40 +1,46 @@
 /**
- * What is known about endpoints that are slow, fail or have a rate, kept after their lanes are forgotten, and not beyond the lease of
- * their shard: what happened at another owner only the database knows.
+ * What is known about endpoints that are slow, fail or have a rate limit, kept after their lanes are forgotten, and not beyond the
+ * lease of their shard: what happened at another owner only the database knows.
  */
 import { LRUCache } from "lru-cache"
-import { FIRST_CAP, type Lane } from "./Lane.ts"
+import { FIRST_LIMIT, type Lane } from "./Lane.ts"
 
 const MOST = 10_000
 
-export class RecentHealth {
-  private readonly known = new LRUCache<string, Pick<Lane, "cap" | "failures" | "rate" | "shard">>({
-    max: MOST
-  })
+interface Known extends Pick<Lane, "concurrencyLimit" | "isSlow" | "rateLimit" | "shard"> {
+  readonly failures: number | null
+}
 
-  /** A lane that probes and is made again does not pause: its last pause is over. */
+export class RecentHealth {
+  private readonly known = new LRUCache<string, Known>({ max: MOST })
+
+  /** The circuit of a lane that is made again is not open: its last pause is over. */
   recall(lane: Lane): void {
     const known = this.known.get(lane.endpointId)
     if (known === undefined) return
-    lane.cap = Math.min(known.cap, lane.cap)
-    lane.failures = known.failures
-    lane.rate = known.rate
-    // A lane that waits for its rate does not load, so it would not learn that the rate has been changed.
-    if (lane.rate) lane.rate.stale = true
+    lane.concurrencyLimit = Math.min(known.concurrencyLimit, lane.concurrencyLimit)
+    lane.circuit.failures = known.failures
+    lane.isSlow = known.isSlow
+    lane.rateLimit = known.rateLimit
+    // A lane that waits for a permit does not load, so it would not learn that the limit has been changed.
+    if (lane.rateLimit) lane.rateLimit.stale = true
   }
 
   forgetShard(shard: number): void {
     for (const [endpointId, known] of this.known) if (known.shard === shard) this.known.delete(endpointId)
   }
 
-  remember({ cap, endpointId, failures, rate, shard }: Lane): void {
-    if (cap >= FIRST_CAP && !failures && !rate) this.known.delete(endpointId)
-    else this.known.set(endpointId, { cap: Math.min(cap, FIRST_CAP), failures, rate, shard })
+  remember({ circuit: { failures }, concurrencyLimit, endpointId, isSlow, rateLimit, shard }: Lane): void {
+    if (concurrencyLimit >= FIRST_LIMIT && !failures && !isSlow && !rateLimit) this.known.delete(endpointId)
+    else {
+      const limit = Math.min(concurrencyLimit, FIRST_LIMIT)
+      this.known.set(endpointId, { concurrencyLimit: limit, failures, isSlow, rateLimit, shard })
+    }
   }
 
   /** The endpoint was changed, after so many attempts in a row that were not delivered: its lane begins without a pause. */
   endpointChanged(endpointId: string, failures: number, shard: number): void {
-    const { cap = FIRST_CAP, rate } = this.known.get(endpointId) ?? {}
-    this.known.set(endpointId, { cap, failures, rate, shard })
+    const { concurrencyLimit = FIRST_LIMIT, isSlow = null, rateLimit } = this.known.get(endpointId) ?? {}
+    this.known.set(endpointId, { concurrencyLimit, failures, isSlow, rateLimit, shard })
   }
 }

@@ -1,48 +1,77 @@
 /**
- * Whose turn it is: workspaces in turn, and within a workspace its lanes in turn. So a workspace with a thousand busy
- * endpoints gets the same share as one with a single endpoint. A lane is in line at most once. Constant time.
+ * Whose turn it is: workspaces in turn, and within a workspace its lanes in turn. So a workspace with a thousand busy endpoints
+ * gets the same share as one with a single endpoint. Within a workspace, quick, untried and slow lanes stand in lines of their own,
+ * so that a slow lane without a slot never blocks a quick one. A lane is in line at most once. Constant time.
  */
 import { Deque } from "./Deque.ts"
+import type { Lane } from "./Lane.ts"
 
-export interface Turner {
-  readonly workspaceId: string
+const kindOf = ({ isSlow }: Lane) => (isSlow === null ? 1 : isSlow ? 2 : 0)
+
+/** The lanes of one workspace. */
+class Line {
+  private readonly kinds = [new Deque<Lane>(), new Deque<Lane>(), new Deque<Lane>()]
+  private turn = 0
+  length = 0
+
+  push(lane: Lane): void {
+    this.kinds[kindOf(lane)]!.push(lane)
+    this.length++
+  }
+
+  next(admitted: (lane: Lane) => boolean): Lane | undefined {
+    this.turn++
+    for (let n = 0; n < this.kinds.length; n++) {
+      const lane = this.nextOf((this.turn + n) % this.kinds.length, admitted)
+      if (lane !== undefined) return lane
+    }
+    return undefined
+  }
+
+  private nextOf(kind: number, admitted: (lane: Lane) => boolean): Lane | undefined {
+    const lanes = this.kinds[kind]!
+    for (let first = lanes.first; first !== undefined; first = lanes.first) {
+      if (admitted(first)) {
+        this.length--
+        return lanes.shift()
+      }
+      // Its requests have become slow, or quick, since it was put in line.
+      if (kindOf(first) === kind) return undefined
+      this.kinds[kindOf(first)]!.push(lanes.shift()!)
+    }
+    return undefined
+  }
 }
 
-export class RoundRobin<L extends Turner> {
+export class RoundRobin {
   private readonly workspaces = new Deque<string>()
-  private readonly lanes = new Map<string, Deque<L>>()
-  private readonly waiting = new Set<L>()
+  private readonly lines = new Map<string, Line>()
+  private readonly waiting = new Set<Lane>()
 
-  offer(lane: L): void {
+  offer(lane: Lane): void {
     if (this.waiting.has(lane)) return
     this.waiting.add(lane)
     this.lineOf(lane.workspaceId).push(lane)
   }
 
-  private lineOf(workspaceId: string): Deque<L> {
-    const known = this.lanes.get(workspaceId)
+  private lineOf(workspaceId: string): Line {
+    const known = this.lines.get(workspaceId)
     if (known !== undefined) return known
-    const line = new Deque<L>()
-    this.lanes.set(workspaceId, line)
+    const line = new Line()
+    this.lines.set(workspaceId, line)
     this.workspaces.push(workspaceId)
     return line
   }
 
-  /**
-   * Removes and returns the next lane of a workspace that is `admitted`. The caller checks whether the lane can still use its
-   * turn.
-   */
-  next(admitted: (lane: L) => boolean): L | undefined {
+  /** Removes and returns the next lane that is `admitted`. The caller checks whether the lane can still use its turn. */
+  next(admitted: (lane: Lane) => boolean): Lane | undefined {
     for (let left = this.workspaces.length; left > 0; left--) {
       const workspaceId = this.workspaces.shift()!
-      const line = this.lanes.get(workspaceId)!
-      if (!admitted(line.first!)) {
-        this.workspaces.push(workspaceId)
-        continue
-      }
-      const lane = line.shift()!
-      if (line.length === 0) this.lanes.delete(workspaceId)
+      const line = this.lines.get(workspaceId)!
+      const lane = line.next(admitted)
+      if (line.length === 0) this.lines.delete(workspaceId)
       else this.workspaces.push(workspaceId)
+      if (lane === undefined) continue
       this.waiting.delete(lane)
       return lane
     }

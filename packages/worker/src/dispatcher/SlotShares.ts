@@ -1,51 +1,100 @@
 /**
- * The slots in use, by workspace. A workspace leaves twice as many slots free as it uses, but at most a tenth of all. So a
- * workspace with few requests in flight always finds a slot, whatever hangs elsewhere, and a workspace that is alone can use
- * nine tenths.
+ * Who may take one of the worker's slots.
+ *
+ * - *By workspace.* A workspace leaves twice as many slots free as it uses, up to a quarter of all; up to a tenth for endpoints
+ *   that answer quickly. So its share falls as others come, and a workspace that is alone can use nine tenths.
+ * - *By slowness.* A quarter of all slots is never given to slow deliveries. Slow is a request that has lasted `LONG_MS`, the next
+ *   one of its endpoint, and one of an untried endpoint while its workspace has a slow one in flight. So whatever hangs, and in
+ *   however many workspaces, endpoints that answer find a slot.
+ *
+ * Plain data: moments are passed in, in monotonic milliseconds.
  */
-const SHARE_LEFT = 10
+import type { Lane, Waiting } from "./Lane.ts"
+
+export const LONG_MS = 1_000
+
 const LEFT_FOR_EACH = 2
-
-/** The most slots that one workspace has to leave to others. */
-export const reserveOf = (slots: number): number => Math.floor(slots / SHARE_LEFT)
-
-/** Whether a workspace that uses `taken` slots may take one more of the free ones. */
-export const mayTake = (free: number, taken: number, reserve: number): boolean =>
-  free > Math.min(reserve, LEFT_FOR_EACH * taken)
-
-/** A workspace, and how many slots it has. */
-export interface Taker {
-  sending: number
-}
 
 export class SlotShares {
   private readonly all: number
-  private readonly reserve: number
-  taken = 0
+  private readonly tenth: number
+  private readonly quarter: number
+  private taken = 0
+  /** Slow deliveries in flight. */
+  private slow = 0
+  /** When the other requests in flight began, the first one first. */
+  private readonly young = new Map<Waiting, number>()
 
   constructor(all: number) {
     this.all = all
-    this.reserve = reserveOf(all)
+    this.tenth = Math.floor(all / 10)
+    this.quarter = Math.floor(all / 4)
   }
 
   get free(): number {
     return this.all - this.taken
   }
 
-  readonly open = ({ sending }: Taker): boolean => mayTake(this.free, sending, this.reserve)
-
-  /** Whether it uses so few slots that it may take one more although others may not. */
-  isSmall({ sending }: Taker): boolean {
-    return LEFT_FOR_EACH * sending < this.reserve
+  /** Whether a delivery of the lane may take one of `free` slots. */
+  mayPick(lane: Lane, free: number): boolean {
+    if (isSlow(lane) && this.slow >= this.all - this.quarter) return false
+    return free > this.leaves(lane, lane.workspace.inFlight)
   }
 
-  take(taker: Taker): void {
+  /** The same for a delivery that is loaded, when there is a slot. */
+  readonly mayStart = ({ isSlow, lane }: Waiting): boolean => {
+    if (isSlow && this.slow > this.all - this.quarter) return false
+    return this.free > this.leaves(lane, lane.workspace.sending)
+  }
+
+  private leaves(lane: Lane, uses: number): number {
+    return Math.min(lane.isSlow === false ? this.tenth : this.quarter, LEFT_FOR_EACH * uses)
+  }
+
+  /** Whether the workspace uses so few slots that it may take one more although others may not. */
+  usesFew({ sending }: Lane["workspace"]): boolean {
+    return LEFT_FOR_EACH * sending < this.quarter
+  }
+
+  picked(row: Waiting): void {
+    if (isSlow(row.lane)) this.addSlow(row)
+  }
+
+  /** It is no longer in flight. */
+  left(row: Waiting): void {
+    if (!row.isSlow) return
+    row.isSlow = false
+    this.slow--
+    row.lane.workspace.slow--
+  }
+
+  take(row: Waiting, now: number): void {
     this.taken++
-    taker.sending++
+    row.lane.workspace.sending++
+    if (!row.isSlow) this.young.set(row, now)
   }
 
-  release(taker: Taker): void {
+  release(row: Waiting): void {
     this.taken--
-    taker.sending--
+    row.lane.workspace.sending--
+    this.young.delete(row)
+  }
+
+  /** Requests that have lasted long are slow from now on. */
+  notice(now: number): void {
+    for (const [row, since] of this.young) {
+      if (now - since < LONG_MS) return
+      this.young.delete(row)
+      row.lane.isSlow = true
+      this.addSlow(row)
+    }
+  }
+
+  private addSlow(row: Waiting): void {
+    row.isSlow = true
+    this.slow++
+    row.lane.workspace.slow++
   }
 }
+
+const isSlow = ({ isSlow, workspace }: Lane): boolean => isSlow ?? workspace.slow > 0

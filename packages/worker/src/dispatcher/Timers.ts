@@ -1,66 +1,66 @@
 /**
- * When each rate has its next permit, the first one first: a binary heap, and one timer for all of it. So a lane that waits for its
- * rate costs a few bytes. Each rate has one alarm at most.
+ * When each rate limit has its next permit, as a binary heap with one timer of the worker. So a lane that waits for a permit costs a
+ * few bytes. Each limit is in the heap at most once.
  */
-import type { Rate } from "./SlidingWindow.ts"
+import type { SlidingWindow } from "./SlidingWindow.ts"
 
-interface Alarm {
+interface Timer {
   readonly moment: number
-  readonly rate: Rate
+  readonly window: SlidingWindow
 }
 
 export class Timers {
-  private readonly heap: Array<Alarm> = []
-  /** When the timer goes off. A timer that was overtaken does nothing. */
-  private timer = Number.POSITIVE_INFINITY
+  private readonly heap: Array<Timer> = []
+  /** When the worker's timer goes off. One that was overtaken does nothing. */
+  private next = Number.POSITIVE_INFINITY
   private readonly wakeAt: (moment: number, run: (now: number) => void) => void
-  private readonly ring: (rate: Rate, now: number) => void
+  private readonly ring: (window: SlidingWindow, now: number) => void
 
   constructor(
     wakeAt: (moment: number, run: (now: number) => void) => void,
-    ring: (rate: Rate, now: number) => void
+    ring: (window: SlidingWindow, now: number) => void
   ) {
     this.wakeAt = wakeAt
     this.ring = ring
   }
 
-  set(rate: Rate, moment: number): void {
-    if (rate.alarm !== null || !Number.isFinite(moment)) return
-    rate.alarm = moment
-    this.push({ rate, moment })
+  set(window: SlidingWindow, moment: number): void {
+    if (window.timer !== null || !Number.isFinite(moment)) return
+    window.timer = moment
+    this.push({ window, moment })
     this.arm()
   }
 
   private arm(): void {
     const moment = this.heap[0]?.moment
-    if (moment === undefined || moment >= this.timer) return
-    this.timer = moment
+    if (moment === undefined || moment >= this.next) return
+    this.next = moment
     this.wakeAt(moment, (now) => {
-      if (this.timer !== moment) return
-      this.timer = Number.POSITIVE_INFINITY
-      const due: Array<Rate> = []
-      while (this.heap.length > 0 && this.heap[0]!.moment <= now) due.push(this.pop().rate)
-      for (const rate of due) {
-        rate.alarm = null
-        this.ring(rate, now)
+      if (this.next !== moment) return
+      this.next = Number.POSITIVE_INFINITY
+      const due: Array<SlidingWindow> = []
+      while (this.heap.length > 0 && this.heap[0]!.moment <= now) due.push(this.pop().window)
+      for (const window of due) {
+        window.timer = null
+        this.ring(window, now)
       }
       this.arm()
     })
   }
 
-  private push(alarm: Alarm): void {
+  private push(timer: Timer): void {
     const { heap } = this
-    let child = heap.push(alarm) - 1
+    let child = heap.push(timer) - 1
     while (child > 0) {
       const parent = (child - 1) >> 1
-      if (heap[parent]!.moment <= alarm.moment) break
+      if (heap[parent]!.moment <= timer.moment) break
       heap[child] = heap[parent]!
       child = parent
     }
-    heap[child] = alarm
+    heap[child] = timer
   }
 
-  private pop(): Alarm {
+  private pop(): Timer {
     const { heap } = this
     const top = heap[0]!
     const last = heap.pop()!

@@ -1,41 +1,47 @@
 /**
- * The deliveries that are in memory, from being read until their observation is recorded. While one is held, reading it again
- * never sends it again. A read under way may still return a delivery that is recorded meanwhile, so such a delivery is released
- * only when that read has ended.
+ * The ids of deliveries in memory, from being read until they are recorded. While an id is tracked, reading the delivery again
+ * never sends it again. A read under way may still return a delivery that is recorded meanwhile, so its id is tracked until that
+ * read has ended.
  */
-import type { Waiting } from "./Lane.ts"
+import type { Lane, Waiting } from "./Lane.ts"
 
 export class TrackedIds {
   private readonly ids = new Set<string>()
   private reading = false
-  private recordedMeanwhile: Array<Waiting> = []
+  private afterReading: Array<Waiting> = []
+  private readonly untracked: (lane: Lane) => void
+
+  constructor(untracked: (lane: Lane) => void) {
+    this.untracked = untracked
+  }
 
   has(deliveryId: string): boolean {
     return this.ids.has(deliveryId)
   }
 
-  add(deliveryId: string): void {
-    this.ids.add(deliveryId)
+  add(row: Waiting): void {
+    this.ids.add(row.deliveryId)
+    row.lane.tracked++
   }
 
-  /** Whether it was held. */
-  delete(deliveryId: string): boolean {
-    return this.ids.delete(deliveryId)
+  /** From now on, or from the end of the read that is under way, a read may bring the delivery again. */
+  removeAfterReading(row: Waiting): void {
+    if (this.reading) this.afterReading.push(row)
+    else this.remove(row)
+  }
+
+  remove(row: Waiting): void {
+    if (!this.ids.delete(row.deliveryId)) return
+    row.lane.tracked--
+    this.untracked(row.lane)
   }
 
   readStarted(): void {
     this.reading = true
   }
 
-  /** Returns the deliveries that can be released now. */
-  readEnded(): ReadonlyArray<Waiting> {
+  readEnded(): void {
     this.reading = false
-    return this.recordedMeanwhile.splice(0)
-  }
-
-  /** True if it can be released at once. */
-  recorded(row: Waiting): boolean {
-    if (this.reading) this.recordedMeanwhile.push(row)
-    return !this.reading
+    for (const row of this.afterReading.splice(0)) this.remove(row)
   }
 }

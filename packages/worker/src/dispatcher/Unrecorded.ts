@@ -1,5 +1,5 @@
 /** Attempts that are over but not recorded yet. Their number is how far sending has run ahead of recording. */
-import type { Settled } from "./Stages.ts"
+import type { Settled } from "./Dispatched.ts"
 
 export class Unrecorded {
   private readonly fresh: Array<Settled> = []

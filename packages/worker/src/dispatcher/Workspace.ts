@@ -5,9 +5,9 @@ const FEW = 64
 
 export class Workspace<L> {
   readonly workspaceId: string
-  /** Its lanes, without parked ones. */
+  /** Its lanes, without suspended ones. */
   readonly lanes = new Set<L>()
-  /** How many lanes it has, parked ones included. */
+  /** How many lanes it has, suspended ones included. */
   members = 0
   /** Waiting rows in memory. */
   waiting = 0
@@ -15,6 +15,8 @@ export class Workspace<L> {
   inFlight = 0
   /** How many of these occupy a slot. */
   sending = 0
+  /** How many of those in flight are slow (SlotShares.ts). */
+  slow = 0
   /** Lanes that run low while the database has more rows for them, in the order of refilling. */
   readonly needRefill = new Set<L>()
 

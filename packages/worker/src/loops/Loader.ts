@@ -16,34 +16,38 @@ import type { Content } from "@posthorn/persistence/engine/Queue"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Data, Effect } from "effect"
+import type { Loaded } from "../dispatcher/Dispatched.ts"
 import type { Waiting } from "../dispatcher/Lane.ts"
-import type { Loaded } from "../dispatcher/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { schedulesOf } from "../Schedules.ts"
 
-type LoaderParts = Pick<Parts, "clock" | "dispatcher" | "ownership" | "queue" | "resolve" | "tuning">
+type LoaderParts = Pick<
+  Parts,
+  "clock" | "dispatcher" | "later" | "ownership" | "queue" | "resolve" | "tuning"
+>
 
 /** The answer came too late: its content may have changed since. */
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
-  { clock, dispatcher, ownership, queue, resolve, tuning }: LoaderParts,
+  { clock, dispatcher, later, ownership, queue, resolve, tuning }: LoaderParts,
   fillSlots: Effect.Effect<void>
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
 
   /** Those that may be sent. Claims of deliveries in doubt are counted first. */
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
-    const claims = dispatcher.toClaim(loaded)
+    const claims = dispatcher.inDoubt.toCount(loaded.map(({ row }) => row))
     if (claims.length === 0) return Effect.succeed(loaded)
     return Effect.map(queue.countClaims(claims, MAX_CLAIMS, true), (outcomes) => {
       const asked = new Set(claims.map(({ row }) => row.deliveryId))
       const mayBeSent = ({ row }: Loaded) =>
         !asked.has(row.deliveryId) || outcomes.get(row.deliveryId) === "counted"
-      for (const { row } of claims) if (outcomes.get(row.deliveryId) === "counted") dispatcher.claimed(row)
+      for (const { row } of claims)
+        if (outcomes.get(row.deliveryId) === "counted") dispatcher.inDoubt.written(row)
       const others = loaded.filter((one) => !mayBeSent(one)).map(({ row }) => row)
       // Their rows are locked. Others do not wait for them.
-      dispatcher.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "blocked"))
+      dispatcher.postpone(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "blocked"))
       for (const row of others) if (outcomes.get(row.deliveryId) !== "blocked") dispatcher.gone(row)
       if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up"))
         dispatcher.givenUp.notify()
@@ -51,21 +55,21 @@ export const makeLoader = (
     })
   }
 
-  /** The rates that hold now. What was begun under them is read once, when this worker does not know it. */
-  const obey = (
+  /** The rate limits that hold now. Their starts are read once, when this worker does not know them. */
+  const holdRateLimits = (
     rows: ReadonlyArray<Waiting>,
     contents: ReadonlyArray<Content | null>
   ): Effect.Effect<void, SqlError> => {
-    const unread = dispatcher.obey(
+    const unread = dispatcher.rateLimits.hold(
       rows,
       contents.map((content) => content?.endpoint && resolve(content.endpoint.policy).rateLimit)
     )
     if (unread.length === 0) return Effect.void
-    const asked = unread.map(({ lane: { endpointId, workspaceId }, rate: { limit, mostUnrecorded } }) => {
+    const asked = unread.map(({ lane: { endpointId, workspaceId }, window: { limit, mostUnrecorded } }) => {
       return { workspaceId, endpointId, ...limit, mostUnrecorded }
     })
-    return Effect.zipWith(queue.startsSince(asked), elapsedNow, (begun, now) =>
-      dispatcher.remember(unread, begun, now)
+    return Effect.zipWith(queue.startsSince(asked), elapsedNow, (starts, now) =>
+      dispatcher.rateLimits.read(unread, starts, now)
     )
   }
 
@@ -82,9 +86,9 @@ export const makeLoader = (
         return yield* new LateAnswer({ message: `The answer took ${Math.round(now - asked)} ms` })
       }
       most *= 2
-      yield* obey(rows, contents)
+      yield* holdRateLimits(rows, contents)
       const loaded = rows.flatMap((row, n) => dispatcher.loaded(row, contents[n] ?? null, now) ?? [])
-      dispatcher.measure(now)
+      dispatcher.prefetch.measure(now)
       dispatcher.makeReady(yield* countInDoubt(loaded))
       yield* fillSlots
     })
@@ -94,7 +98,7 @@ export const makeLoader = (
   const lookAgain = (): void => {
     if (lookingAgain) return
     lookingAgain = true
-    dispatcher.later(tuning.freshMs, () => {
+    later(tuning.freshMs, () => {
       lookingAgain = false
       dispatcher.toLoad.notify()
     })
@@ -103,16 +107,17 @@ export const makeLoader = (
   const turn: Effect.Effect<void, SqlError> = Effect.suspend(() => {
     if (!ownership.holdsLease()) return Effect.sleep(tuning.uncertainPauseMs)
     dispatcher.refresh(elapsed(clock))
-    const picked = dispatcher.mayPick > 0 ? dispatcher.pick(Math.min(dispatcher.mayPick, most)) : []
+    const wanted = dispatcher.prefetch.mayPick
+    const picked = wanted > 0 ? dispatcher.pick(Math.min(wanted, most)) : []
     if (picked.length === 0) {
       // Deliveries loaded for slots that do not become free must not block others for longer than they stay fresh.
-      if (dispatcher.holdsLoaded) lookAgain()
+      if (dispatcher.ready.length > 0) lookAgain()
       return dispatcher.toLoad.wait
     }
-    const giveBack = Effect.sync(() => dispatcher.giveBack(picked.filter(({ stage }) => stage === "loading")))
+    const requeue = Effect.sync(() => dispatcher.requeue(picked.filter(({ stage }) => stage === "loading")))
     return load(picked).pipe(
       reporting(trouble),
-      Effect.onError(() => giveBack),
+      Effect.onError(() => requeue),
       Effect.catchTag("LateAnswer", () => Effect.void),
       Effect.uninterruptible
     )

@@ -5,7 +5,7 @@
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { Array as Arrays, Effect } from "effect"
-import type { Unobserved } from "../dispatcher/Stages.ts"
+import type { Unobserved } from "../dispatcher/Dispatched.ts"
 import type { Parts } from "../Parts.ts"
 
 export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
@@ -21,7 +21,7 @@ export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Eff
       ? Effect.succeed(lost)
       : Effect.suspend(() =>
           queue.countClaims(
-            lost.map((one) => dispatcher.claimOf(one)),
+            lost.map((one) => dispatcher.inDoubt.ended(one.row)),
             MAX_CLAIMS,
             posted
           )

@@ -1,36 +1,36 @@
 /**
- * Records observations in groups: those that settle while one group is being written form the next.
+ * Records observations in batches: those that settle while one batch is being written form the next.
  *
- * - There is one writer, so groups keep their order and never wait for each other's locks.
+ * - There is one writer, so batches keep their order and never wait for each other's locks.
  * - While the database is unavailable, observations are kept and retried without end; the Loader stops at `mostUnrecorded`.
- * - If the answer to a COMMIT was lost, the same group is sent again. Observations already stored change nothing.
+ * - If the answer to a COMMIT was lost, the same batch is sent again. Observations already stored change nothing.
  * - Rows that another session locks for long (such as the deletion of an endpoint with a long history) hold up only their own
  *   endpoint. One query finds them all, and they are retried twice a second.
- * - A row that the database refuses does not fail its group: one more statement stores all others and names the row. The row is
+ * - A row that the database refuses does not fail its batch: one more statement stores all others and names the row. The row is
  *   then stored without headers and body, and if that is refused too, it is given up as unobserved. For `REFUSED_MS` its endpoint
  *   is recorded apart, so that its next refusals cost others nothing.
  *
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
+import { judge } from "@posthorn/domain/Verdict"
 import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
 import type { Disabled, Observed, Recorded, RecordedEach } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Array as Arrays, Effect } from "effect"
 import { LRUCache } from "lru-cache"
-import { judged } from "../attempt/Judged.ts"
-import type { Settled } from "../dispatcher/Stages.ts"
+import type { Settled } from "../dispatcher/Dispatched.ts"
 import * as Meters from "../EngineMeters.ts"
 import type { Parts } from "../Parts.ts"
 import { recordAgain } from "../Schedules.ts"
 
-type Group = ReadonlyArray<Settled>
+type Batch = ReadonlyArray<Settled>
 
 const LOCK_NOT_AVAILABLE = "55P03"
-const isHeldUp = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
+const isBlocked = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
 const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(problemOf(error).code)
-const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isHeldUp(error)
+const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isBlocked(error)
 
 /** Keep batching for this many linger times after the last outcome. */
 const STREAM = 3
@@ -58,7 +58,7 @@ export class Recorder {
 
   constructor(parts: Parts) {
     this.parts = parts
-    this.fixedHeaders = JSON.stringify(parts.receiver.fixedHeaders)
+    this.fixedHeaders = JSON.stringify(parts.sender.fixedHeaders)
     this.refused = new LRUCache({
       max: REFUSED_MOST,
       ttl: REFUSED_MS,
@@ -66,16 +66,16 @@ export class Recorder {
     })
   }
 
-  /** The writer; runs until interrupted, never within a group. */
+  /** The writer; runs until interrupted, never within a batch. */
   readonly run: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       const { dispatcher, tuning } = this.parts
-      if (dispatcher.toBeRecorded === 0) {
+      if (dispatcher.unrecorded.length === 0) {
         if (this.aside.length === 0) return dispatcher.toRecord.wait
-        return Effect.zipRight(dispatcher.toRecord.waitAtMost(tuning.blockedPauseMs), this.writeGroup)
+        return Effect.zipRight(dispatcher.toRecord.waitAtMost(tuning.blockedPauseMs), this.writeBatch)
       }
-      if (dispatcher.toBeRecorded >= tuning.batchWanted || !this.moreIsComing) return this.writeGroup
-      return Effect.zipRight(dispatcher.batchIsFull.waitAtMost(tuning.lingerMs), this.writeGroup)
+      if (dispatcher.unrecorded.length >= tuning.batchWanted || !this.moreIsComing) return this.writeBatch
+      return Effect.zipRight(dispatcher.batchIsFull.waitAtMost(tuning.lingerMs), this.writeBatch)
     })
   )
 
@@ -86,7 +86,7 @@ export class Recorder {
   }
 
   /** The observation that was set aside first, if it is time to retry it. */
-  private readonly writeGroup: Effect.Effect<void> = Effect.suspend(() =>
+  private readonly writeBatch: Effect.Effect<void> = Effect.suspend(() =>
     this.aside.length > 0 && elapsed(this.parts.clock) >= this.nextTry
       ? Effect.zipRight(this.writeAside, this.writeFresh)
       : this.writeFresh
@@ -100,16 +100,16 @@ export class Recorder {
   )
 
   private readonly writeFresh: Effect.Effect<void> = Effect.suspend(() => {
-    const group = this.parts.dispatcher.takeSettled(this.parts.tuning.batchMost)
-    if (this.refused.size === 0) return this.writeAccepted(group)
-    const [accepted, suspect] = Arrays.partition(group, ({ row }) => this.refused.has(row.endpointId))
-    return Effect.zipRight(this.writeAccepted(accepted), this.storeEach(suspect))
+    const batch = this.parts.dispatcher.unrecorded.take(this.parts.tuning.batchMost)
+    if (this.refused.size === 0) return this.writeAccepted(batch)
+    const [accepted, watched] = Arrays.partition(batch, ({ row }) => this.refused.has(row.endpointId))
+    return Effect.zipRight(this.writeAccepted(accepted), this.storeEach(watched))
   })
 
-  private writeAccepted(group: Group): Effect.Effect<void> {
-    if (this.aside.length === 0) return this.store(group)
-    const [free, held] = Arrays.partition(group, ({ row }) => row.lane.heldUp)
-    this.setAside(held)
+  private writeAccepted(batch: Batch): Effect.Effect<void> {
+    if (this.aside.length === 0) return this.store(batch)
+    const [free, blocked] = Arrays.partition(batch, ({ row }) => row.lane.awaitsRecord)
+    this.setAside(blocked)
     return this.sift(free)
   }
 
@@ -117,28 +117,28 @@ export class Recorder {
     this.nextTry = elapsed(this.parts.clock) + this.parts.tuning.blockedPauseMs
   }
 
-  private store(group: Group): Effect.Effect<void> {
-    return this.write(group, () => this.sift(group))
+  private store(batch: Batch): Effect.Effect<void> {
+    return this.write(batch, () => this.sift(batch))
   }
 
-  private write(group: Group, whenHeld: () => Effect.Effect<void>): Effect.Effect<void> {
-    if (group.length === 0) return Effect.void
+  private write(batch: Batch, whenBlocked: () => Effect.Effect<void>): Effect.Effect<void> {
+    if (batch.length === 0) return Effect.void
     const { record } = this.parts.records
-    return this.send(record, group).pipe(
-      Effect.flatMap((result) => this.stored(group, result)),
-      Effect.catchAll((error) => (isHeldUp(error) ? whenHeld() : this.storeRefused(group, error)))
+    return this.send(record, batch).pipe(
+      Effect.flatMap((result) => this.stored(batch, result)),
+      Effect.catchAll((error) => (isBlocked(error) ? whenBlocked() : this.storeRefused(batch, error)))
     )
   }
 
   /** One query finds the locked rows; everything else is stored at once. */
-  private sift(group: Group): Effect.Effect<void> {
-    if (group.length === 0) return Effect.void
+  private sift(batch: Batch): Effect.Effect<void> {
+    if (batch.length === 0) return Effect.void
     const { records, tuning } = this.parts
-    return records.blocked(group.map(({ observed }) => observed)).pipe(
+    return records.blocked(batch.map(({ observed }) => observed)).pipe(
       Effect.orElseSucceed((): ReadonlySet<string> => new Set()),
       Effect.flatMap((endpoints) => {
-        const [free, held] = Arrays.partition(group, ({ row }) => endpoints.has(row.endpointId))
-        this.setAside(held)
+        const [free, blocked] = Arrays.partition(batch, ({ row }) => endpoints.has(row.endpointId))
+        this.setAside(blocked)
         return Effect.forEach(Arrays.chunksOf(free, tuning.batchMost), (some) => this.storeFree(some), {
           discard: true
         })
@@ -146,33 +146,33 @@ export class Recorder {
     )
   }
 
-  private storeFree(group: Group): Effect.Effect<void> {
-    return this.write(group, () => this.goRound(group))
+  private storeFree(batch: Batch): Effect.Effect<void> {
+    return this.write(batch, () => this.goRound(batch))
   }
 
   /** Locked in a way that the query does not show, or only since then: found by halving. */
-  private goRound(group: Group): Effect.Effect<void> {
-    const lanes = [...new Set(group.map(({ row }) => row.lane))]
-    if (lanes.length === 1) return Effect.sync(() => this.setAside(group))
+  private goRound(batch: Batch): Effect.Effect<void> {
+    const lanes = [...new Set(batch.map(({ row }) => row.lane))]
+    if (lanes.length === 1) return Effect.sync(() => this.setAside(batch))
     const half = new Set(lanes.slice(lanes.length >> 1))
-    const [first, second] = Arrays.partition(group, ({ row }) => half.has(row.lane))
+    const [first, second] = Arrays.partition(batch, ({ row }) => half.has(row.lane))
     return Effect.zipRight(this.storeFree(first), this.storeFree(second))
   }
 
   /** Retried later. Only its own endpoint waits for it. */
-  private setAside(group: Group): void {
-    if (group.length === 0) return
+  private setAside(batch: Batch): void {
+    if (batch.length === 0) return
     if (this.aside.length === 0) this.tryLater()
-    this.aside.push(...group)
-    this.parts.dispatcher.setAside(group)
+    this.aside.push(...batch)
+    this.parts.dispatcher.setAside(batch)
   }
 
   /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
   private send<A>(
     record: (observed: ReadonlyArray<Observed>, fixedHeaders: string) => Effect.Effect<A, SqlError>,
-    group: Group
+    batch: Batch
   ): Effect.Effect<A, SqlError> {
-    const observed = group.map((settled) => settled.observed)
+    const observed = batch.map((settled) => settled.observed)
     return Effect.uninterruptible(record(observed, this.fixedHeaders)).pipe(
       Effect.tapBoth({
         onFailure: (error) => (isAway(error) ? this.trouble.failed(reasonOf(error)) : Effect.void),
@@ -182,29 +182,29 @@ export class Recorder {
     )
   }
 
-  private storeRefused(group: Group, error: SqlError): Effect.Effect<void> {
-    const [only, ...others] = group
+  private storeRefused(batch: Batch, error: SqlError): Effect.Effect<void> {
+    const [only, ...others] = batch
     if (only === undefined) return Effect.void
-    return others.length === 0 ? this.storeBare(only, error) : this.storeEach(group)
+    return others.length === 0 ? this.storeBare(only, error) : this.storeEach(batch)
   }
 
   /** Stores all but those that the database refuses, in one statement. */
-  private storeEach(group: Group): Effect.Effect<void> {
-    if (group.length === 0) return Effect.void
+  private storeEach(batch: Batch): Effect.Effect<void> {
+    if (batch.length === 0) return Effect.void
     const { recordEach } = this.parts.records
-    return this.send(recordEach, group).pipe(
+    return this.send(recordEach, batch).pipe(
       Effect.flatMap((result) =>
         Effect.zipRight(
-          this.stored(group, result, result.refused),
-          Effect.forEach(result.refused, ([index, why]) => this.storeBare(group[index]!, why), {
+          this.stored(batch, result, result.refused),
+          Effect.forEach(result.refused, ([index, why]) => this.storeBare(batch[index]!, why), {
             discard: true
           })
         )
       ),
       Effect.catchAll((error) => {
-        if (isHeldUp(error)) return this.goRound(group)
+        if (isBlocked(error)) return this.goRound(batch)
         // Not even the statement's values can be read: found one by one.
-        return Effect.forEach(group, (one) => this.store([one]), { discard: true })
+        return Effect.forEach(batch, (one) => this.store([one]), { discard: true })
       })
     )
   }
@@ -218,7 +218,7 @@ export class Recorder {
       Effect.zipRight(this.send(this.parts.records.record, [bare])),
       Effect.flatMap((result) => this.stored([settled], result)),
       Effect.catchAll((again) => {
-        if (isHeldUp(again)) return this.goRound([settled])
+        if (isBlocked(again)) return this.goRound([settled])
         return Effect.logError(`No observation of ${deliveryId} could be stored`, again).pipe(
           Effect.map(() => this.parts.dispatcher.unrecordable(settled))
         )
@@ -226,17 +226,18 @@ export class Recorder {
     )
   }
 
-  private stored(group: Group, result: Recorded, refused = NONE_REFUSED): Effect.Effect<void> {
+  private stored(batch: Batch, result: Recorded, refused = NONE_REFUSED): Effect.Effect<void> {
     const { changed, deadLettered, disabled, moment, tooLate } = result
-    const { clock, dispatcher, trace } = this.parts
+    const { clock, dispatcher, inbox, trace } = this.parts
     this.storedAt = elapsed(clock)
-    const told = tellDisabled(group, disabled)
+    const told = tellDisabled(batch, disabled)
     if (disabled.length > 0) {
-      dispatcher.disabled(disabled.map(({ endpointId }) => endpointId))
+      const ids = new Set(disabled.map(({ endpointId }) => endpointId))
+      dispatcher.requeueReady(({ row }) => ids.has(row.endpointId))
       Meters.disabled(disabled.length)
     }
     let waitMs = Number.POSITIVE_INFINITY
-    for (const [index, settled] of group.entries()) {
+    for (const [index, settled] of batch.entries()) {
       const { observed, row } = settled
       if (changed.has(row.endpointId) || refused.has(index)) continue
       if (!tooLate.includes(index)) Meters.recorded(observed, row.due)
@@ -244,44 +245,44 @@ export class Recorder {
       waitMs = Math.min(waitMs, observed.waitMs ?? waitMs)
       dispatcher.recorded(settled)
     }
-    if (Number.isFinite(waitMs)) dispatcher.retriesAt(moment + waitMs * 1000)
+    if (Number.isFinite(waitMs)) inbox.tell({ kind: "from", moment: moment + waitMs * 1000 })
     if (deadLettered > 0) dispatcher.givenUp.notify()
-    dispatcher.wakeLoader()
+    dispatcher.notifyLoader()
     if (changed.size === 0) return told
     return Effect.zipRight(
       told,
-      this.judgeAgain(group.filter(({ row }, n) => changed.has(row.endpointId) && !refused.has(n)))
+      this.judgeAgain(batch.filter(({ row }, n) => changed.has(row.endpointId) && !refused.has(n)))
     )
   }
 
   /** Their endpoints' policies were changed since they were judged. */
-  private judgeAgain(group: Group): Effect.Effect<void> {
+  private judgeAgain(batch: Batch): Effect.Effect<void> {
     const { databaseClock, records, resolve } = this.parts
     const now = databaseClock.now()
-    return records.policies(group.map(({ row }) => row)).pipe(
+    return records.policies(batch.map(({ row }) => row)).pipe(
       Effect.retry({ schedule: recordAgain, while: mayComeBack }),
       Effect.orDie,
       Effect.flatMap((policies) => {
-        for (const [n, settled] of group.entries()) {
+        for (const [n, settled] of batch.entries()) {
           const policy = policies[n]
           // Without one the endpoint is gone, and nothing of it can be recorded.
           if (policy === null || policy === undefined) continue
           const { deliveryId, ordinal } = settled.observed
-          const again = judged(resolve(policy), policy, { deliveryId, ordinal, now }, settled.seen)
-          settled.observed = { ...settled.observed, ...again }
+          const again = judge(resolve(policy), { deliveryId, ordinal, now }, settled.seen)
+          settled.observed = { ...settled.observed, ...again, policyVersion: policy.version }
         }
-        return this.store(group)
+        return this.store(batch)
       })
     )
   }
 }
 
 /** Logs a line for each endpoint that its failures have disabled. */
-const tellDisabled = (group: Group, disabled: ReadonlyArray<Disabled>): Effect.Effect<void> =>
+const tellDisabled = (batch: Batch, disabled: ReadonlyArray<Disabled>): Effect.Effect<void> =>
   Effect.forEach(
     disabled,
     ({ endpointId, reason }) => {
-      const { workspaceId } = group.find(({ row }) => row.endpointId === endpointId)!.row
+      const { workspaceId } = batch.find(({ row }) => row.endpointId === endpointId)!.row
       return Effect.annotateLogs(Effect.logInfo("Endpoint disabled by its failures"), {
         workspaceId,
         endpointId,

@@ -1,39 +1,32 @@
-/** The one way to tell the Poller what was published, or that something may be due. Moments are microseconds by the database's clock. */
+/** The one way to tell the Poller that something may be due. Moments are microseconds by the database's clock. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Effect } from "effect"
 import { Signal } from "../internal/Signal.ts"
 
-/** An unknown moment: the Poller looks some time back, and checks endpoints that may have been enabled. */
-export const SOMETIME = null
+export type News =
+  /** Something may be due from this moment on, which may be in the future. */
+  | { readonly kind: "from"; readonly moment: number }
+  /** Something may be due anywhere, and endpoints may have been enabled: the Poller looks some time back. */
+  | { readonly kind: "anywhere" }
+  /** There is room in memory, or another shard: read on from the cursors. */
+  | { readonly kind: "goOn" }
+  /** This delivery was published a moment ago. */
+  | { readonly kind: "delivery"; readonly row: DueRow }
 
 export class PollInbox {
-  private readonly wake = new Signal()
-  private readonly moments: Array<number> = []
-  private readonly rows: Array<DueRow> = []
-  private sometime = false
+  private readonly signal = new Signal()
+  private readonly news: Array<News> = []
 
-  /** Something may be due from this moment on, which may be in the future. Infinity: read on without rewinding. */
-  readonly pollFrom = (moment: number | typeof SOMETIME): void => {
-    if (moment === SOMETIME) this.sometime = true
-    else this.moments.push(moment)
-    this.wake.notify()
-  }
-
-  /** A delivery that was published a moment ago. */
-  readonly published = (row: DueRow): void => {
-    this.rows.push(row)
-    this.wake.notify()
+  tell(news: News): void {
+    this.news.push(news)
+    this.signal.notify()
   }
 
   /** Takes all that was told since the last call. */
-  take() {
-    const { sometime } = this
-    this.sometime = false
-    return { moments: this.moments.splice(0), published: this.rows.splice(0), sometime }
+  take(): ReadonlyArray<News> {
+    return this.news.splice(0)
   }
 
   /** Waits until something was told. For the Poller only. */
-  get news(): Effect.Effect<void> {
-    return this.wake.wait
-  }
+  readonly told: Effect.Effect<void> = this.signal.wait
 }

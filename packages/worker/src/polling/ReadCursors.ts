@@ -4,13 +4,14 @@
  */
 import type { Cursor, Due, DueRow } from "@posthorn/persistence/engine/Queue"
 import { isBefore } from "../dispatcher/Lane.ts"
-import type { LeaseTerm } from "../dispatcher/LeaseTerm.ts"
+import type { LeaseTerm } from "../dispatcher/Leases.ts"
 
-const NEVER = Number.POSITIVE_INFINITY
+/** The moment of what never happens. */
+export const NEVER = Number.POSITIVE_INFINITY
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
-  /** Beyond all rows, until the first read tells the database's time. */
+  /** Past all rows: the first read only tells the database's time, and the sweep finds what waits. */
   due = Number.MAX_SAFE_INTEGER
   deliveryId = ""
   /** No read of the shard has ended yet. */
@@ -54,7 +55,7 @@ export class ReadCursors {
     return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
   }
 
-  /** No read can have returned this row, and the next one will. */
+  /** Whether the row is past the last read, in a shard that was read: no read has returned it. */
   isUnread({ due, shard }: DueRow): boolean {
     return due > this.horizon && this.list.some((one) => one.shard === shard && !one.isNew && !one.term.lost)
   }

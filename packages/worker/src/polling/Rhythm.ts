@@ -1,5 +1,6 @@
 /**
- * When the Poller polls again: its state, and the one function that computes the next state from it and the last poll's result.
+ * When the Poller polls next: `next` computes the next state and the moment of the next poll, from the last state and what was
+ * seen. No other code changes either.
  *
  *            finds come often (less than `wakeGapMs` apart), or nobody listens, or shards changed
  *    Asleep ────────────────────────────────────────────────────────────────────────────────────► Awake
@@ -7,7 +8,7 @@
  *       │   notification that names no delivery,       finds something, and grows with the quiet     │
  *       │   when something is due, each `pollMs`                                                     │
  *       └──────────────────────────────────────────────────────────────────────────────────────────┘
- *            quiet for `restMs`, or finds three times as far apart, and the sleep locks of all shards were to be had
+ *            quiet for `restMs`, or finds three times as far apart; and all sleep locks are taken
  *
  * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits transactions that notify one
  * after another. So a worker that finds something a hundred times a second is notified; one that finds something three hundred times
@@ -18,44 +19,50 @@
  */
 import type { TuningValues } from "../Tuning.ts"
 
-interface Finds {
+export interface State {
+  readonly _tag: "Asleep" | "Awake"
   /** The mean time between finds. */
   readonly gapMs: number
   readonly foundAt: number
   /** Since this moment nothing was found, and no publishing transaction has begun or ended. */
   readonly quietSince: number
-}
-
-export interface Asleep extends Finds {
-  readonly _tag: "Asleep"
-}
-
-export interface Awake extends Finds {
-  readonly _tag: "Awake"
-  readonly pauseMs: number
-  /** It has been quiet long enough, or finds are rare enough, to fall asleep. */
+  readonly polledAt: number
+  /** It has been quiet long enough, or finds are rare enough, to sleep. */
   readonly maySleep: boolean
+  /** When to poll next. Awake, the Poller takes news only then. */
+  readonly pollAt: number
 }
-
-export type State = Asleep | Awake
 
 export interface Seen {
   readonly at: number
-  /** The poll found something new. */
+  /** A poll has ended just now. */
+  readonly polled: boolean
+  /** Something new was found. */
   readonly found: boolean
   /** A publishing transaction has begun or ended. */
   readonly transactionsChanged: boolean
+  /** The next poll must not wait. */
+  readonly atOnce: boolean
   /** Notifications are heard. */
   readonly hears: boolean
   /** The shards have changed since the last time. */
   readonly shardsChanged: boolean
   /** This worker holds the sleep locks of all its shards. */
   readonly locked: boolean
+  /** Until the next row is due, as far as it is known; infinity while memory is full. */
+  readonly untilDueMs: number
 }
 
 type Constants = Pick<
   TuningValues,
-  "gapMostMs" | "wakeGapMs" | "pauseLeastMs" | "openPollMs" | "notListeningPollMs" | "restMs" | "pollsPerFind"
+  | "gapMostMs"
+  | "wakeGapMs"
+  | "pauseLeastMs"
+  | "openPollMs"
+  | "notListeningPollMs"
+  | "restMs"
+  | "pollsPerFind"
+  | "pollMs"
 >
 
 /** The weight of the newest value in the moving average. */
@@ -66,28 +73,43 @@ export const beginning = (at: number, { gapMostMs }: Constants): State => ({
   gapMs: gapMostMs,
   foundAt: at,
   quietSince: at,
-  pauseMs: 0,
-  maySleep: false
+  polledAt: at,
+  maySleep: false,
+  pollAt: at
 })
 
 export const next = (state: State, seen: Seen, constants: Constants): State => {
-  const { notListeningPollMs, gapMostMs, openPollMs, pauseLeastMs, pollsPerFind, restMs, wakeGapMs } =
-    constants
-  const passed = Math.min(seen.at - state.foundAt, gapMostMs)
-  const gapMs = seen.found ? state.gapMs + (passed - state.gapMs) * WEIGHT : state.gapMs
-  const foundAt = seen.found ? seen.at : state.foundAt
-  const quietSince = seen.found || seen.transactionsChanged || seen.shardsChanged ? seen.at : state.quietSince
-  const finds = { gapMs, foundAt, quietSince }
-  const staysAsleep = state._tag === "Asleep" && seen.hears && !seen.shardsChanged && gapMs > wakeGapMs
-  const quiet = seen.at - quietSince
-  const maySleep =
-    seen.hears && !seen.shardsChanged && (quiet >= restMs || gapMs > 2 * wakeGapMs + pauseLeastMs)
-  if (staysAsleep || (seen.locked && maySleep)) return { _tag: "Asleep", ...finds }
-  const pause = Math.max(Math.min(gapMs, gapMostMs / pollsPerFind), quiet) / pollsPerFind
+  const { gapMostMs, pauseLeastMs, restMs, wakeGapMs } = constants
+  const { at, atOnce, found, hears, locked, polled, shardsChanged, transactionsChanged } = seen
+  const passed = Math.min(at - state.foundAt, gapMostMs)
+  const gapMs = found ? state.gapMs + (passed - state.gapMs) * WEIGHT : state.gapMs
+  const quietSince = found || transactionsChanged || shardsChanged ? at : state.quietSince
+  const isQuiet = at - quietSince >= restMs || gapMs > 2 * wakeGapMs + pauseLeastMs
+  const maySleep = hears && !shardsChanged && isQuiet
+  const staysAsleep = state._tag === "Asleep" && hears && !shardsChanged && gapMs > wakeGapMs
+  const asleep = staysAsleep || (locked && maySleep)
+  const polledAt = polled ? at : state.polledAt
+  const until = asleep
+    ? asleepUntil(polledAt, seen, constants)
+    : awakeUntil(gapMs, quietSince, seen, constants)
   return {
-    _tag: "Awake",
-    ...finds,
-    pauseMs: Math.max(pauseLeastMs, Math.min(pause, seen.hears ? openPollMs : notListeningPollMs)),
-    maySleep
+    _tag: asleep ? "Asleep" : "Awake",
+    gapMs,
+    foundAt: found ? at : state.foundAt,
+    quietSince,
+    polledAt,
+    maySleep: maySleep || asleep,
+    pollAt: atOnce ? at : until
   }
+}
+
+const asleepUntil = (polledAt: number, { at, untilDueMs }: Seen, { pollMs }: Constants): number =>
+  Math.max(at, Math.min(polledAt + pollMs, at + untilDueMs))
+
+const awakeUntil = (gapMs: number, quietSince: number, seen: Seen, constants: Constants): number => {
+  const { gapMostMs, notListeningPollMs, openPollMs, pauseLeastMs, pollsPerFind } = constants
+  const gap = Math.max(Math.min(gapMs, gapMostMs / pollsPerFind), seen.at - quietSince)
+  const most = seen.hears ? openPollMs : notListeningPollMs
+  const pause = Math.max(pauseLeastMs, Math.min(gap / pollsPerFind, most))
+  return seen.at + Math.max(1, Math.min(pause, seen.untilDueMs))
 }

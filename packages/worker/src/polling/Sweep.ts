@@ -2,10 +2,9 @@
  * Finds every waiting delivery that is not in memory, without any hint: those from before the shard was taken, those whose
  * notification was lost, and those committed long after their due time.
  *
- * It finds the first due row of each endpoint. From there the endpoint's lane reads on: at once if that row is not in memory,
- * else when the lane runs low. So a sweep costs one index step for each endpoint with a backlog, however large, and rows of
- * disabled endpoints are never read again. New rows are read between its steps, and all its steps together take at most a
- * twentieth of the time.
+ * A sweep reads the first due row of each endpoint. If the row is not in memory, the endpoint's lane reads on from it at once;
+ * otherwise the lane reads on when it runs low. So a sweep costs one index step for each endpoint with a backlog, however large.
+ * Polls go on between its steps. All steps together take at most a twentieth of the time.
  *
  * Source: docs/adr/0010-engine.md.
  */
@@ -37,13 +36,13 @@ export class Sweep {
   /** One step, if it is time for one. True if there are more steps. */
   readonly step: Effect.Effect<boolean, SqlError> = Effect.flatMap(elapsedNow, (since) => {
     const { dispatcher, queue, tuning } = this.parts
-    if (dispatcher.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
+    if (dispatcher.memory.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
     if (!this.running) this.begin()
     const { begun } = this
-    dispatcher.readStarted()
+    dispatcher.ids.readStarted()
     return queue.firstOfEndpoints(this.after, tuning.sweepStep).pipe(
-      Effect.tap(({ rows }) => Effect.sync(() => dispatcher.sweep(rows))),
-      Effect.ensuring(Effect.sync(() => dispatcher.readEnded())),
+      Effect.tap(({ rows }) => Effect.sync(() => dispatcher.intake.sweep(rows))),
+      Effect.ensuring(Effect.sync(() => dispatcher.ids.readEnded())),
       Effect.zipWith(elapsedNow, ({ next }, now) => this.went(since, now, next, begun))
     )
   })

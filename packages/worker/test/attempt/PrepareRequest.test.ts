@@ -6,7 +6,7 @@ import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
 import { generateSecret, verify } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { makeResolve } from "../../src/attempt/Policies.ts"
-import { makePrepare, type Prepared } from "../../src/attempt/PrepareRequest.ts"
+import { makePrepare, type PreparedRequest } from "../../src/attempt/PrepareRequest.ts"
 import { defaults } from "../../src/WorkerConfig.ts"
 
 const NOW = 1_767_225_600
@@ -54,7 +54,7 @@ describe("Attempt", () => {
       '{"b":1.0,"a":1e3,"2":"\\u0000\\ud800"}',
       ' { "big" : 12345678901234567890 } '
     ]) {
-      const { body } = prepare(row, loadedWith(payload, [generateSecret()]), NOW) as Prepared
+      const { body } = prepare(row, loadedWith(payload, [generateSecret()]), NOW) as PreparedRequest
 
       assert.strictEqual(body, `{"deliveryId":"whd_1","eventType":"invoice.paid","payload":${payload}}`)
       assert.deepStrictEqual(Object.keys(JSON.parse(body)), ["deliveryId", "eventType", "payload"])
@@ -64,8 +64,8 @@ describe("Attempt", () => {
   it("§3.3 signs with the new secret first, then the old one, and with no other", () => {
     const [current, previous] = [generateSecret(), generateSecret()]
 
-    const both = prepare(row, loadedWith("1", [current, previous]), NOW) as Prepared
-    const one = prepare(row, loadedWith("1", [current]), NOW) as Prepared
+    const both = prepare(row, loadedWith("1", [current, previous]), NOW) as PreparedRequest
+    const one = prepare(row, loadedWith("1", [current]), NOW) as PreparedRequest
 
     const entries = both.headers["webhook-signature"]!.split(" ")
     assert.strictEqual(entries.length, 2)
@@ -102,7 +102,7 @@ describe("Attempt", () => {
         endpoint: { ...loaded.endpoint, previousSecret: lost.seal(row, Redacted.make(generateSecret())) }
       },
       NOW
-    ) as Prepared
+    ) as PreparedRequest
 
     assert.strictEqual(headers["webhook-signature"]!.split(" ").length, 1)
     assert.strictEqual(verify({ secrets: [current], headers, body, now: NOW }).id, "whd_1")
@@ -134,7 +134,7 @@ describe("Attempt", () => {
     const loaded = loadedWith("1", [generateSecret()])
     const moved = { ...loaded, endpoint: { ...loaded.endpoint, url: "https://example.org/new" } }
 
-    const urls = [loaded, loaded, moved].map((one) => (counting(row, one, NOW) as Prepared).url)
+    const urls = [loaded, loaded, moved].map((one) => (counting(row, one, NOW) as PreparedRequest).url)
 
     assert.deepStrictEqual(urls, [
       "https://example.com/hook",
@@ -145,7 +145,7 @@ describe("Attempt", () => {
   })
 
   it("§2.3 returns the signature that was sent, for the evidence", () => {
-    const { evidence, headers } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as Prepared
+    const { evidence, headers } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as PreparedRequest
 
     assert.deepStrictEqual(evidence, { signature: headers["webhook-signature"]!, requestHeaders: null })
   })

@@ -51,17 +51,23 @@ layer(Setting, { excludeTestServices: true })("a workspace beside one whose rece
     240_000
   )
 
-  it.scoped(
-    "§3.1 waits no longer for a slot because 300 endpoints of the other hang",
-    () =>
+  it.scoped.each([
+    [1, 300, 75],
+    [6, 50, 90]
+  ] as const)(
+    "§3.1 waits no longer for a slot because the receivers of %i others hang, %i endpoints each",
+    ([crowds, each, taken]) =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
-        const [crowd, quiet] = [yield* workspace, yield* workspace]
-        yield* endpointsOf(crowd, 300, receiver.url("/hang"))
+        const quiet = yield* workspace
         yield* endpoint(quiet, receiver.url("/ok"))
         yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
-        yield* publish(crowd, 4, "crowd.all")
-        yield* receiver.waitFor(90, "/hang")
+        for (let n = 0; n < crowds; n++) {
+          const crowd = yield* workspace
+          yield* endpointsOf(crowd, each, receiver.url("/hang"))
+          yield* publish(crowd, 4, "crowd.all")
+        }
+        yield* receiver.waitFor(taken, "/hang")
 
         const latencies: Array<number> = []
         for (let n = 1; n <= 20; n++) {

@@ -32,12 +32,12 @@ const hub = (
   const send = (status: Observed["status"] | null = "delivered") => {
     for (let picked = dispatcher.pick(100); picked.length > 0; picked = dispatcher.pick(100)) {
       state.loads += picked.length
-      const unread = dispatcher.obey(
+      const unread = dispatcher.rateLimits.hold(
         picked,
         picked.map(({ endpointId }) => state.limits[endpointId] ?? null)
       )
       if (unread.length > 0) state.reads++
-      dispatcher.remember(
+      dispatcher.rateLimits.read(
         unread,
         unread.map(() => ({ agesMs: [] })),
         state.now
@@ -48,13 +48,13 @@ const hub = (
         one !== undefined;
         one = dispatcher.start(state.now, true)
       ) {
-        dispatcher.begin(one, state.now)
+        dispatcher.rateLimits.start(one.row, state.now)
         state.sent.push(one.row)
         if (status === null) continue
         const seen = { httpStatus: 200, failureReason: null, durationMs: 1, responseBody: null }
         dispatcher.settle(one, seen, { status } as Observed, "same")
       }
-      for (const settled of dispatcher.takeSettled(1_000)) dispatcher.recorded(settled)
+      for (const settled of dispatcher.unrecorded.take(1_000)) dispatcher.recorded(settled)
     }
     return state.sent.splice(0)
   }
@@ -74,7 +74,7 @@ const HOUR = { requests: 1, perSeconds: 3_600 }
 describe("a lane with a rate", () => {
   it("§3.5 sends as its rate allows, beside others that do not wait for it", () => {
     const { dispatcher, send, wait } = hub({ slow: SECOND })
-    dispatcher.add([...rows("slow", 3), ...rows("free", 5)])
+    dispatcher.intake.add([...rows("slow", 3), ...rows("free", 5)])
 
     const sent = send().map(({ endpointId }) => endpointId)
     expect(sent.filter((id) => id === "free")).toHaveLength(5)
@@ -89,12 +89,12 @@ describe("a lane with a rate", () => {
     const { dispatcher, send, state, wait } = hub(
       Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`e${n}`, HOUR]))
     )
-    for (let n = 0; n < 1_000; n++) dispatcher.add(rows(`e${n}`, 3))
+    for (let n = 0; n < 1_000; n++) dispatcher.intake.add(rows(`e${n}`, 3))
     expect(send()).toHaveLength(1_000)
     const before = { ...state }
     for (let n = 0; n < 100; n++) {
       wait(30_000)
-      dispatcher.wakeLoader()
+      dispatcher.notifyLoader()
       expect(send()).toHaveLength(0)
     }
 
@@ -105,7 +105,7 @@ describe("a lane with a rate", () => {
 
   it("§3.5 shares its permits between first attempts and retries, so that neither waits for ever", () => {
     const { dispatcher, send, wait } = hub({ a: SECOND })
-    dispatcher.add([...rows("a", 60), ...rows("a", 20, { attempts: 1 })])
+    dispatcher.intake.add([...rows("a", 60), ...rows("a", 20, { attempts: 1 })])
     const attempts: Array<number> = []
     for (let second = 0; second < 41; second++) {
       attempts.push(...send().map((row) => row.attempts))
@@ -118,9 +118,9 @@ describe("a lane with a rate", () => {
 
   it("§3.5 sends a test first, and not before its rate allows it", () => {
     const { dispatcher, send, wait } = hub({ a: SECOND })
-    dispatcher.add(rows("a", 3))
+    dispatcher.intake.add(rows("a", 3))
     send()
-    dispatcher.add(rows("a", 1, { atOnce: true }))
+    dispatcher.intake.add(rows("a", 1, { atOnce: true }))
 
     expect(send()).toHaveLength(0)
     wait(1_000)
@@ -129,7 +129,7 @@ describe("a lane with a rate", () => {
 
   it("§3.5 that probes waits for its pause and for its rate", () => {
     const { dispatcher, send, wait } = hub({ a: { requests: 4, perSeconds: 10 } }, { retryDelayMs: 24_000 })
-    dispatcher.add(rows("a", 20))
+    dispatcher.intake.add(rows("a", 20))
     for (let n = 0; n < 2; n++) send("failed_permanent")
     // It probes: three have failed, and the first pause is 3 s.
     wait(2_999)
@@ -145,19 +145,19 @@ describe("a lane with a rate", () => {
 
   it("§3.5 gives back what was loaded before its rate was lowered, and sends at once when it is lifted", () => {
     const { dispatcher, send, state } = hub({ a: { requests: 9, perSeconds: 3_600 } })
-    dispatcher.add(rows("a", 9))
+    dispatcher.intake.add(rows("a", 9))
     const picked = dispatcher.pick(2)
-    dispatcher.obey(
+    dispatcher.rateLimits.hold(
       picked,
       picked.map(() => null)
     )
     dispatcher.makeReady(picked.flatMap((row) => dispatcher.loaded(row, content, 0) ?? []))
     state.limits = { a: HOUR }
     // Another load tells of it.
-    dispatcher.remember(dispatcher.obey(picked.slice(0, 1), [HOUR]), [{ agesMs: [] }], 0)
+    dispatcher.rateLimits.read(dispatcher.rateLimits.hold(picked.slice(0, 1), [HOUR]), [{ agesMs: [] }], 0)
     const started = [dispatcher.start(0, true), dispatcher.start(0, true)]
     expect(started.map((one) => one !== undefined)).toEqual([true, false])
-    dispatcher.begin(started[0]!, 0)
+    dispatcher.rateLimits.start(started[0]!.row, 0)
     expect(send()).toHaveLength(0)
 
     state.limits = { a: null }
@@ -171,13 +171,13 @@ describe("a lane with a rate", () => {
       [{ requests: 600, perSeconds: 1 }, 30]
     ] as const) {
       const { dispatcher, state } = hub({ a: limit }, { endpointConcurrency: 30 })
-      dispatcher.add(rows("a", 200))
+      dispatcher.intake.add(rows("a", 200))
       let begun = 0
       for (let round = 0; round < 8; round++) {
-        dispatcher.add(rows("a", 1))
+        dispatcher.intake.add(rows("a", 1))
         const picked = dispatcher.pick(100)
-        dispatcher.remember(
-          dispatcher.obey(
+        dispatcher.rateLimits.read(
+          dispatcher.rateLimits.hold(
             picked,
             picked.map(() => limit)
           ),
@@ -186,7 +186,7 @@ describe("a lane with a rate", () => {
         )
         dispatcher.makeReady(picked.flatMap((row) => dispatcher.loaded(row, content, state.now) ?? []))
         for (let one = dispatcher.start(0, true); one !== undefined; one = dispatcher.start(0, true)) {
-          dispatcher.begin(one, 0)
+          dispatcher.rateLimits.start(one.row, 0)
           begun++
           const seen = { httpStatus: 200, failureReason: null, durationMs: 1, responseBody: null }
           dispatcher.settle(one, seen, { status: "delivered" } as Observed, "faster")

@@ -76,12 +76,12 @@ describe("a delivery that a notification names", () => {
       const polls = reads.length
       const polledAt = reads.at(-1)!
 
-      inbox.published({ ...waiting(polledAt + 1), deliveryId: "whd_2", attempts: 0 })
+      inbox.tell({ kind: "delivery", row: { ...waiting(polledAt + 1), deliveryId: "whd_2", attempts: 0 } })
       yield* TestClock.adjust(1)
       assert.strictEqual(dispatcher.sizes.waiting, 1)
       assert.strictEqual(reads.length, polls)
 
-      inbox.published({ ...waiting(polledAt), deliveryId: "whd_3", attempts: 0 })
+      inbox.tell({ kind: "delivery", row: { ...waiting(polledAt), deliveryId: "whd_3", attempts: 0 } })
       yield* TestClock.adjust(1)
       assert.strictEqual(dispatcher.sizes.waiting, 1)
       assert.strictEqual(reads.length, polls + 1)
@@ -100,7 +100,7 @@ describe("a delivery that a notification names", () => {
       dispatcher.lose(0)
       dispatcher.take(0, null)
 
-      inbox.published({ ...waiting(reads.at(-1)! + 1), attempts: 0 })
+      inbox.tell({ kind: "delivery", row: { ...waiting(reads.at(-1)! + 1), attempts: 0 } })
       yield* TestClock.adjust(1)
 
       assert.strictEqual(dispatcher.sizes.waiting, 0)

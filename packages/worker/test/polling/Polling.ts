@@ -14,13 +14,18 @@ export const alone: DispatcherOptions = {
   retryDelayMs: 0,
   later: () => undefined,
   wakeAt: () => undefined,
-  pollFrom: () => undefined
+  pollFrom: () => undefined,
+  pollOn: () => undefined
 }
 
 export const pollerOf = (queue: Queue["Type"]) =>
   Effect.map(Effect.clock, (clock) => {
     const inbox = new PollInbox()
-    const dispatcher = new Dispatcher({ ...alone, pollFrom: inbox.pollFrom })
+    const dispatcher = new Dispatcher({
+      ...alone,
+      pollFrom: (moment) => inbox.tell({ kind: "from", moment }),
+      pollOn: () => inbox.tell({ kind: "goOn" })
+    })
     return { inbox, dispatcher, poller: new Poller({ queue, dispatcher, inbox, clock, tuning: tuned }) }
   })
 

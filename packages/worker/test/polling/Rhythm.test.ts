@@ -5,11 +5,14 @@ import { tuned } from "../../src/Tuning.ts"
 
 const seen = (at: number, more: Partial<Seen> = {}): Seen => ({
   at,
+  polled: true,
   found: false,
   transactionsChanged: false,
   hears: true,
   shardsChanged: false,
   locked: false,
+  atOnce: false,
+  untilDueMs: Number.POSITIVE_INFINITY,
   ...more
 })
 
@@ -26,7 +29,7 @@ const finds = (state: State, count: number, gapMs: number, more: Partial<Seen> =
   )
 
 const asleep = after(beginning(0, tuned), seen(tuned.restMs, { locked: true }))
-const pauseOf = (state: State) => (state._tag === "Awake" ? state.pauseMs : Number.NaN)
+const pauseOf = (state: State) => state.pollAt - state.polledAt
 
 describe("the rhythm of the poller", () => {
   it("§3.1 falls asleep once it is quiet and it holds all sleep locks, and not before", () => {

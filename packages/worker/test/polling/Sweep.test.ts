@@ -14,7 +14,7 @@ import * as Retention from "@posthorn/persistence/operations/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { until } from "@posthorn/testkit/Until"
 import { Effect, Layer } from "effect"
-import * as Receiver from "../../src/attempt/Sender.ts"
+import * as Sender from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
 import * as Shards from "../../src/ownership/Shards.ts"
 import * as Listener from "../../src/polling/Listener.ts"
@@ -63,7 +63,7 @@ const worker = (counted: Counted) =>
         ReplaySteps.layer,
         Retention.layer,
         HourlyRollups.layer,
-        Receiver.layer
+        Sender.layer
       ]),
       Layer.provide([Shards.layer, Listener.layer]),
       Layer.provide(DatabaseClock.Default),

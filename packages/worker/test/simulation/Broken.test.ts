@@ -13,7 +13,7 @@ import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
-import * as Receiver from "../../src/attempt/Sender.ts"
+import * as Sender from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
 import * as Shards from "../../src/ownership/Shards.ts"
 import * as Listener from "../../src/polling/Listener.ts"
@@ -28,7 +28,7 @@ type Results = Records.Records["Type"]
 const engineWith = (
   calls: Calls,
   results: Partial<Results> = {},
-  receiver: Layer.Layer<Receiver.Receiver, never, WorkerConfig> = Receiver.layer,
+  receiver: Layer.Layer<Sender.Sender, never, WorkerConfig> = Sender.layer,
   changes: Partial<WorkerSettings> = {}
 ) =>
   Effect.gen(function* () {
@@ -73,7 +73,7 @@ const ANSWERED: Observation = { httpStatus: 200, failureReason: null, durationMs
 
 /** An observation that cannot be judged; `answering` resolves when it was made. */
 const breakingBy = (answering: (answer: () => void) => void) =>
-  Layer.succeed(Receiver.Receiver, {
+  Layer.succeed(Sender.Sender, {
     requestToken: () => () => undefined,
     fixedHeaders: {},
     send: () => Effect.async((resume) => answering(() => resume(Effect.succeed(UNJUDGEABLE))))
@@ -86,7 +86,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
     ["loader", { load: () => defect }, {}],
     ["slots", {}, {}, breaking],
     ["recorder", {}, { record: () => defect }]
-  ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Receiver.Receiver>?]>)
+  ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Sender.Sender>?]>)
     it.scoped(`§3.4 reports when the ${loop} breaks`, () =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
@@ -109,7 +109,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
       const waiting = 2_000
       yield* publish(acme, waiting)
       let sent = 0
-      const breaksOnce = Layer.succeed(Receiver.Receiver, {
+      const breaksOnce = Layer.succeed(Sender.Sender, {
         requestToken: () => () => undefined,
         fixedHeaders: {},
         // biome-ignore lint/plugin: a slow receiver

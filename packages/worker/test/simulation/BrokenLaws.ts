@@ -1,11 +1,11 @@
 /** Breaks each law once on purpose: a law that does not notice proves nothing. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
+import { Circuit } from "../../src/dispatcher/Circuit.ts"
 import { Dispatcher } from "../../src/dispatcher/Dispatcher.ts"
 import { InDoubt } from "../../src/dispatcher/InDoubt.ts"
-import { Lane } from "../../src/dispatcher/Lane.ts"
 import { Memory } from "../../src/dispatcher/Memory.ts"
-import { Rate } from "../../src/dispatcher/SlidingWindow.ts"
+import { SlidingWindow } from "../../src/dispatcher/SlidingWindow.ts"
 import { SlotShares } from "../../src/dispatcher/SlotShares.ts"
 import { LateCommits } from "../../src/polling/LateCommits.ts"
 import { Poller } from "../../src/polling/Poller.ts"
@@ -118,7 +118,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       Dispatcher.prototype.settle = function (sent, seen, observed, pace) {
         original.call(this, sent, seen, observed, pace)
         // Its observation is still recorded.
-        Reflect.get(this, "unhold").call(this, sent.row)
+        this.ids.remove(sent.row)
       }
       return () => {
         Dispatcher.prototype.settle = original
@@ -167,19 +167,19 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L17: a failing lane goes on without a pause": {
     engine: () => {
-      const original = Lane.prototype.pause
-      Lane.prototype.pause = () => null
+      const original = Circuit.prototype.open
+      Circuit.prototype.open = () => null
       return () => {
-        Lane.prototype.pause = original
+        Circuit.prototype.open = original
       }
     }
   },
-  "L17: what was picked before its lane became slow is sent": {
+  "L17: what was picked before its circuit opened is sent": {
     engine: () => {
-      const { maySend } = Lane.prototype
-      Lane.prototype.maySend = () => true
+      const { maySend } = Circuit.prototype
+      Circuit.prototype.maySend = () => true
       return () => {
-        Lane.prototype.maySend = maySend
+        Circuit.prototype.maySend = maySend
       }
     }
   },
@@ -202,21 +202,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L18: a workspace takes every slot that is free": {
     mood: "crowd",
     engine: () => {
-      const { pick } = Dispatcher.prototype
-      Dispatcher.prototype.pick = function (most) {
-        Object.assign(this, { reserve: 0 })
-        return pick.call(this, most)
+      const { mayPick } = SlotShares.prototype
+      SlotShares.prototype.mayPick = function (lane, free) {
+        Object.assign(this, { tenth: 0, quarter: 0 })
+        return mayPick.call(this, lane, free)
       }
-      const open = Object.getOwnPropertyDescriptor(SlotShares.prototype, "free")!
-      Object.defineProperty(SlotShares.prototype, "free", {
-        get() {
-          Object.assign(this, { reserve: 0 })
-          return open.get!.call(this)
-        }
-      })
       return () => {
-        Dispatcher.prototype.pick = pick
-        Object.defineProperty(SlotShares.prototype, "free", open)
+        SlotShares.prototype.mayPick = mayPick
       }
     }
   },
@@ -282,12 +274,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L21: a permit is free when its attempt begins": {
     engine: () => {
-      const { begin } = Rate.prototype
-      Rate.prototype.begin = function () {
-        this.giveBack()
+      const { start } = SlidingWindow.prototype
+      SlidingWindow.prototype.start = function () {
+        this.release()
       }
       return () => {
-        Rate.prototype.begin = begin
+        SlidingWindow.prototype.start = start
       }
     }
   }

@@ -1,11 +1,12 @@
 /**
- * A world of two workspaces in which the only fault is that all receivers of one hang: more of them than there are slots,
- * with enough waiting for each. The other workspace sends a delivery now and then.
+ * A world in which the only fault is that all receivers of six workspaces hang: more of them than there are slots, with enough
+ * waiting for each. The seventh workspace sends a delivery now and then.
  */
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
 const HANGING = 40
+const WORKSPACES = 6
 const EACH = 8
 const CROWD_AT_MS = 3_500
 const QUIET_FROM_MS = 4_500
@@ -29,7 +30,7 @@ const quiet: Member = { endpoint: HANGING, workspaceId: "wsp_quiet", manner: "ok
 export const members: ReadonlyArray<Member> = [
   ...Array.from({ length: HANGING }, (_, endpoint) => ({
     endpoint,
-    workspaceId: "wsp_crowd",
+    workspaceId: `wsp_crowd_${endpoint % WORKSPACES}`,
     manner: "hang"
   })),
   quiet

@@ -9,7 +9,7 @@ import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
 import { type Context, Effect, Layer } from "effect"
-import { type Outgoing, Receiver } from "../../src/attempt/Sender.ts"
+import { type Outgoing, Sender } from "../../src/attempt/Sender.ts"
 import { Ownership } from "../../src/ownership/Ownership.ts"
 import { Listener } from "../../src/polling/Listener.ts"
 import { Tuning } from "../../src/Tuning.ts"
@@ -93,7 +93,7 @@ export const services = (
           return Effect.never
         })
     }),
-    Layer.succeed(Receiver, {
+    Layer.succeed(Sender, {
       requestToken: () => () => undefined,
       fixedHeaders: { "content-type": "application/json" },
       send: (request) => Effect.async((resume) => receive(request, (seen) => resume(Effect.succeed(seen))))

@@ -1,0 +1,112 @@
+/**
+ * One attempt of a delivery that has a slot: prepares its request, sends it with its endpoint's credentials, judges what was seen,
+ * and tells the dispatcher how it ended. Source: spec §3.1, §2.9, docs/adr/0014-cost-of-a-delivery.md.
+ */
+import { judge, type Observation } from "@posthorn/domain/Verdict"
+import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { Cause, Effect, Redacted } from "effect"
+import type { Sent } from "../dispatcher/Dispatched.ts"
+import type { Parts } from "../Parts.ts"
+import { credentialsOf, type Given } from "./Authentication.ts"
+import { observedOf, paceOf } from "./Observed.ts"
+import { type PreparedRequest, ProfileUnreadable } from "./PrepareRequest.ts"
+import type { Outgoing } from "./Sender.ts"
+
+const INVALID_URL: Observation = {
+  httpStatus: null,
+  failureReason: "invalid_url",
+  durationMs: 0,
+  responseBody: null
+}
+
+const AUTH_FAILED: Observation = { ...INVALID_URL, failureReason: "auth_failed" }
+
+type AttemptParts = Pick<
+  Parts,
+  "clock" | "databaseClock" | "dispatcher" | "prepare" | "resolve" | "sender" | "tokens"
+>
+
+export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect<void>) => {
+  const { clock, databaseClock, dispatcher, prepare, resolve, sender, tokens } = parts
+
+  /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
+  const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
+    try {
+      end()
+      return Effect.void
+    } catch (defect) {
+      // Without this, stopping the worker would wait for this attempt until its deadline.
+      dispatcher.unobserved(sent, posted)
+      const cause = Cause.die(defect)
+      const line = `Delivery ${sent.row.deliveryId} could not be judged`
+      return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
+    }
+  }
+
+  const settle = (sent: Sent, at: number, prepared: PreparedRequest | null, seen: Observation) => {
+    const { deliveryId, attempts } = sent.row
+    const tried = { deliveryId, ordinal: attempts + 1, now: databaseClock.now() }
+    const verdict = judge(resolve(sent.content.endpoint.policy), tried, seen)
+    dispatcher.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
+  }
+
+  const notPrepared = (sent: Sent, defect: unknown) => {
+    const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
+    // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
+    if (unreadable) dispatcher.unusable(sent)
+    else dispatcher.unobserved(sent, false)
+    // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
+    const why = unreadable ? defect.message : Cause.die(defect)
+    return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
+  }
+
+  /** Whether the receiver refused its token, for the first time in this attempt. */
+  const mayRenew = (
+    { row }: Sent,
+    { authentication }: PreparedRequest,
+    { token }: Given,
+    { httpStatus }: Observation
+  ) => {
+    if (authentication.kind !== "oauth2" || token === null || row.refused) return false
+    if (httpStatus !== 401 && httpStatus !== 403) return false
+    tokens.refused(row, authentication.wanted, token)
+    return true
+  }
+
+  return (sent) => {
+    const began = elapsed(clock)
+    const at = databaseClock.now()
+    try {
+      const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+      const credentials =
+        prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
+      if (credentials?.kind === "waiting") {
+        // At once: the fetch may end at any moment, and lets the lane go on.
+        dispatcher.awaitCredentials(sent)
+        return Effect.void
+      }
+      dispatcher.rateLimits.start(sent.row, began)
+      if (prepared === "invalid_url" || credentials === null)
+        return ending(sent, false, () => settle(sent, at, null, INVALID_URL))
+      if (credentials.kind === "failed") return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
+      return Effect.flatMap(sender.send(requestOf(prepared, credentials)), (seen) =>
+        ending(sent, true, () => {
+          // The sender closed before there was an observation. The delivery stays in the queue.
+          if (seen === null) return
+          if (seen === "no_turn") dispatcher.notSent(sent)
+          else if (mayRenew(sent, prepared, credentials, seen)) dispatcher.sendAgain(sent)
+          else settle(sent, at, prepared, prepared.conceal?.(seen, credentials.token) ?? seen)
+        })
+      )
+    } catch (defect) {
+      return notPrepared(sent, defect)
+    }
+  }
+}
+
+const requestOf = (prepared: PreparedRequest, { client, token }: Given): Outgoing => {
+  if (token === null) return client === undefined ? prepared : { ...prepared, client }
+  const headers = { ...prepared.headers, authorization: `Bearer ${Redacted.value(token)}` }
+  return { ...prepared, client, headers }
+}

@@ -1,0 +1,148 @@
+/**
+ * Brings due rows into their lanes, and drops rows again when memory is full, when a shard is lost and when an endpoint cannot be
+ * used. What was dropped is read again (Backlog.ts). Memory is bounded whatever the backlog, and shared by workspaces (Memory.ts).
+ */
+import type { DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
+import type { Backlog } from "./Backlog.ts"
+import { BEGINNING, type Lane, Waiting } from "./Lane.ts"
+import type { Lanes } from "./Lanes.ts"
+import type { Leases, LeaseTerm } from "./Leases.ts"
+import type { Memory } from "./Memory.ts"
+import type { Order } from "./Order.ts"
+import type { TrackedIds } from "./TrackedIds.ts"
+import type { Workspace } from "./Workspace.ts"
+
+interface IntakeParts {
+  readonly leases: Leases
+  readonly lanes: Lanes
+  readonly memory: Memory
+  readonly backlog: Backlog
+  readonly ids: TrackedIds
+  readonly order: Order
+  readonly drop: (row: Waiting) => void
+  /** Rows were added. */
+  readonly added: () => void
+}
+
+export class Intake {
+  private readonly parts: IntakeParts
+  private readonly suspended = new Set<Lane>()
+
+  constructor(parts: IntakeParts) {
+    this.parts = parts
+  }
+
+  add(rows: ReadonlyArray<DueRow>): void {
+    const { added, ids, leases, memory } = this.parts
+    for (const row of rows) {
+      // While the statement ran, the shard may have gone to another owner, who sends its rows.
+      const term = leases.termOf(row.shard)
+      if (term !== undefined && !ids.has(row.deliveryId)) this.place(row, term)
+    }
+    if (memory.room === 0) for (const { keep, workspace } of memory.equalShares()) this.trim(workspace, keep)
+    if (rows.length > 0) added()
+  }
+
+  private place(due: DueRow, term: LeaseTerm): void {
+    const { backlog, ids, lanes, memory, order } = this.parts
+    const lane = lanes.of(due)
+    const { workspace } = lane
+    if (!lane.suspended && !lane.partial && !memory.hasRoom(workspace)) {
+      const keep = memory.fairOf(workspace)
+      if (keep < workspace.waiting) this.trim(workspace, keep)
+    }
+    const full = lane.partial || lane.waiting >= memory.limit(workspace) || !memory.hasRoom(workspace)
+    if (lane.suspended || (full && !due.atOnce)) {
+      backlog.dropped(lane, due)
+      return
+    }
+    const row = new Waiting(lane, term, due)
+    ids.add(row)
+    memory.change(workspace, 1)
+    order.push(row)
+  }
+
+  /** Drops rows from the ends of the longest lanes until the workspace has no more than `keep`. */
+  private trim(workspace: Workspace<Lane>, keep: number): void {
+    const each = Math.max(1, Math.floor(keep / workspace.lanes.size))
+    for (const least of [each, 0]) {
+      for (const lane of workspace.lanes) {
+        while (workspace.waiting > keep && lane.waiting > least) {
+          const last = lane.popLast()!
+          lane.leaveOut(last)
+          this.parts.drop(last)
+        }
+        this.parts.backlog.watch(lane)
+      }
+      if (workspace.waiting <= keep) return
+    }
+  }
+
+  /** The first due row of each endpoint. From there the lane reads on: at once if that row is not in memory. */
+  sweep(firsts: ReadonlyArray<DueRow>): void {
+    const { backlog, ids, lanes, leases } = this.parts
+    for (const row of firsts) {
+      if (!leases.owns(row.shard)) continue
+      const lane = lanes.of(row)
+      if (lane.suspended) continue
+      if (ids.has(row.deliveryId)) backlog.readLater(lane, row)
+      else backlog.readFrom(lane, row)
+    }
+  }
+
+  /** The answer to `Backlog.toRefill`. */
+  refill(refills: ReadonlyArray<Refill>, rows: ReadonlyArray<DueRow>): void {
+    const { backlog, lanes } = this.parts
+    const answered = backlog.answered(refills, rows, lanes)
+    for (const { lane, last } of answered) backlog.refilled(lane, last === null)
+    this.add(rows)
+    for (const { lane, last } of answered) {
+      if (last !== null) lane.leaveOut(last)
+      backlog.watch(lane)
+      lanes.forgetIdle(lane)
+    }
+  }
+
+  /** The lane's endpoint is disabled, or its secret cannot be read. */
+  suspend(lane: Lane): void {
+    if (lane.suspended) return
+    lane.suspended = true
+    lane.leaveOut(BEGINNING)
+    lane.workspace.lanes.delete(lane)
+    this.parts.backlog.pause(lane)
+    this.suspended.add(lane)
+    this.empty(lane)
+  }
+
+  get suspendedLanes(): ReadonlyArray<LaneRef> {
+    return [...this.suspended].map(({ endpointId, workspaceId }) => ({ workspaceId, endpointId }))
+  }
+
+  /** The endpoint can be tried again, or is gone: its rows are read anew. */
+  resume(endpointId: string): void {
+    const lane = this.parts.lanes.get(endpointId)
+    if (lane === undefined || !lane.suspended) return
+    this.unsuspend(lane)
+    lane.circuit.forget()
+    this.parts.backlog.readFrom(lane, BEGINNING)
+  }
+
+  private unsuspend(lane: Lane): void {
+    lane.suspended = false
+    lane.workspace.lanes.add(lane)
+    this.suspended.delete(lane)
+  }
+
+  /** The lane's shard is lost. */
+  forget(lane: Lane): void {
+    lane.partial = false
+    this.unsuspend(lane)
+    this.parts.backlog.forget(lane)
+    this.empty(lane)
+    this.parts.lanes.forgetIdle(lane)
+  }
+
+  private empty(lane: Lane): void {
+    for (const row of this.parts.order.empty(lane)) this.parts.drop(row)
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The lanes in memory, by endpoint. A lane is forgotten when nothing of it is in memory or left to read; what matters of its
+ * endpoint is remembered (RecentHealth.ts).
+ */
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
+import type { Backlog } from "./Backlog.ts"
+import { FIRST_LIMIT, Lane } from "./Lane.ts"
+import type { Memory } from "./Memory.ts"
+import { RecentHealth } from "./RecentHealth.ts"
+
+export class Lanes {
+  readonly recentHealth = new RecentHealth()
+  private readonly all = new Map<string, Lane>()
+  private readonly memory: Memory
+  private readonly backlog: Backlog
+  private readonly firstLimit: number
+
+  constructor(memory: Memory, backlog: Backlog, endpointConcurrency: number) {
+    this.memory = memory
+    this.backlog = backlog
+    this.firstLimit = Math.min(FIRST_LIMIT, endpointConcurrency)
+  }
+
+  get size(): number {
+    return this.all.size
+  }
+
+  get = (endpointId: string): Lane | undefined => this.all.get(endpointId)
+
+  values(): Iterable<Lane> {
+    return this.all.values()
+  }
+
+  ofShard(shard: number): ReadonlyArray<Lane> {
+    return [...this.all.values()].filter((lane) => lane.shard === shard)
+  }
+
+  /** Deliveries of the shard in memory. Once it is lost: those in flight or not recorded yet. */
+  trackedOf(shard: number): number {
+    return this.ofShard(shard).reduce((sum, { tracked }) => sum + tracked, 0)
+  }
+
+  of(row: DueRow): Lane {
+    const known = this.all.get(row.endpointId)
+    if (known !== undefined) return known
+    const workspace = this.memory.workspaceOf(row.workspaceId)
+    const lane = new Lane(row, workspace, this.firstLimit)
+    this.recentHealth.recall(lane)
+    this.all.set(row.endpointId, lane)
+    workspace.lanes.add(lane)
+    workspace.members++
+    return lane
+  }
+
+  readonly forgetIdle = (lane: Lane): void => {
+    if (!lane.idle || !this.all.delete(lane.endpointId)) return
+    lane.workspace.lanes.delete(lane)
+    lane.workspace.members--
+    this.memory.forget(lane.workspace)
+    this.backlog.forget(lane)
+    this.recentHealth.remember(lane)
+  }
+}
