@@ -6,11 +6,12 @@
  * ends HTTP.
  *
  * The count bounds what a receiver can make us parse, such as endless interim answers, reason phrases or chunk extensions.
- * Above `ANSWER_LIMIT_BYTES` the exchange ends. The count also shows whether any byte arrived.
+ * Above `ANSWER_LIMIT_BYTES`, or where one interim answer is too long, the exchange
+ * ends. The count also shows whether any byte arrived.
  */
 const ANSWER_LIMIT_BYTES = 1024 * 1024
 
-/** An interim answer larger than this is left to the parser, which refuses it. */
+/** Of one interim answer. */
 const INTERIM_LIMIT_BYTES = 8192
 /** "HTTP/1.1 100 ": enough to tell an interim answer from a final one. */
 const STATUS_LINE_START = 13
@@ -22,16 +23,18 @@ export class InterimAnswers {
   received = 0
   private held: Buffer | null = null
   private final = false
+  private isTooLong = false
 
   begin(): void {
     this.received = 0
     this.held = null
     this.final = false
+    this.isTooLong = false
   }
 
   /** Whether the receiver has sent more than a status and a short body need. */
   get tooMuch(): boolean {
-    return this.received > ANSWER_LIMIT_BYTES
+    return this.isTooLong || this.received > ANSWER_LIMIT_BYTES
   }
 
   /** The part of `chunk` that the parser may see: all of it once the final answer has begun; null for nothing yet. */
@@ -42,17 +45,15 @@ export class InterimAnswers {
     this.held = null
     while (isInterim(rest)) {
       const end = rest.indexOf("\r\n\r\n")
-      if (end === -1) return this.hold(rest, INTERIM_LIMIT_BYTES)
+      if (end === -1) return this.hold(rest)
       rest = rest.subarray(end + 4)
       if (rest.length === 0) return null
     }
-    return rest.length < STATUS_LINE_START && mayBeInterim(rest)
-      ? this.hold(rest, STATUS_LINE_START)
-      : this.end(rest)
+    return rest.length < STATUS_LINE_START && mayBeInterim(rest) ? this.hold(rest) : this.end(rest)
   }
 
-  private hold(rest: Buffer, limit: number): Buffer | null {
-    if (rest.length > limit) return this.end(rest)
+  private hold(rest: Buffer): null {
+    this.isTooLong = rest.length > INTERIM_LIMIT_BYTES
     this.held = rest
     return null
   }

@@ -9,6 +9,9 @@ import { storedBody } from "./BodyPrefix.ts"
 
 export const VALUE_LIMIT_BYTES = 256
 
+/** A cut value is shorter than the limit by part of a character. It is full: thousands of the same header cost nothing. */
+const MOST_TORN = 3
+
 const KEPT = ["content-type", "location", "retry-after", "server", "www-authenticate"] as const
 const byLength = new Map<number, string>(KEPT.map((name) => [name.length, name]))
 
@@ -20,6 +23,7 @@ export const keptHeaders = (raw: ReadonlyArray<Buffer>): string | undefined => {
     if (name === undefined || raw[n]!.toString("latin1").toLowerCase() !== name) continue
     kept ??= {}
     const before = kept[name]
+    if (before !== undefined && Buffer.byteLength(before) >= VALUE_LIMIT_BYTES - MOST_TORN) continue
     const value = before === undefined ? [raw[n + 1]!] : [Buffer.from(`${before}, `), raw[n + 1]!]
     kept[name] = storedBody(value, VALUE_LIMIT_BYTES)
   }

@@ -30,12 +30,15 @@ describe("InterimAnswers", () => {
     expect(passed(bytes)).toBe(bytes)
   })
 
-  it("leaves an interim answer that is too large to the parser", () => {
-    const head = `HTTP/1.1 103 Hints\r\nx: ${"y".repeat(9000)}`
-
-    expect(passed(head.slice(0, 5000), head.slice(5000))).toBe(head)
-    expect(passed(head.slice(0, 8192))).toBe("")
-    expect(passed(head.slice(0, 8193))).toBe(head.slice(0, 8193))
+  it("ends the exchange at an interim answer of more than 8 KiB", () => {
+    const tooMuchOf = (...chunks: ReadonlyArray<string>) => {
+      const answers = new InterimAnswers()
+      for (const chunk of chunks) expect(answers.pass(Buffer.from(chunk))).toBe(null)
+      return answers.tooMuch
+    }
+    const head = `HTTP/1.1 103 Hints\r\nx: ${"y".repeat(9_000)}`
+    expect(tooMuchOf(head.slice(0, 8_192))).toBe(false)
+    expect(tooMuchOf(head.slice(0, 5_000), head.slice(5_000))).toBe(true)
   })
 
   it("removes interim answers before each answer of a connection", () => {

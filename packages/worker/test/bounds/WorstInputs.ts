@@ -174,7 +174,7 @@ export const knownFor = (receiver: string) => {
   return {
     url,
     tokenUrl: url,
-    certificate: filled(cert, 32_000),
+    certificate: filled(cert, 5 * cert.length),
     privateKey: key,
     signatures: [{ scheme: "standard_v1" }, { scheme: "standard_v1a" }],
     waitSeconds: 0,
