@@ -678,6 +678,7 @@ create type posthorn.waiting as (
 -- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.open_publishers(shards smallint[]) returns text
+-- posthorn.outlives_its_lease() returns interval
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]

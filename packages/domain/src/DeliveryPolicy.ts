@@ -77,7 +77,7 @@ export const DisableAfter = Schema.Union(
 export type DisableAfter = typeof DisableAfter.Type
 
 /** The longest window of a rate, in seconds. */
-const RATE_LONGEST_SECONDS = 3_600
+export const RATE_LONGEST_SECONDS = 3_600
 
 export const RateLimit = Schema.Struct({
   requests: wholeBetween(1, 10_000, "Attempts.", 100),

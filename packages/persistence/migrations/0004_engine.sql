@@ -278,12 +278,19 @@ set search_path = pg_catalog, pg_temp as $$
   returning in_doubt_until
 $$;
 
+-- How long an owner may go on starting attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
+-- connection, and the error of its clock.
+create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
+  return interval '4.5 seconds';
+
 -- Clears the doubt in those of the owner's shards in which every row that was due by then is recorded or gone, and returns
 -- these shards. Rows committed since with such a due time do not count: the dead owner cannot have seen them.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null
-  where s.shard = any (shards) and s.owner = present_owner and not exists (
+  where s.shard = any (shards) and s.owner = present_owner
+    and posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() <= clock_timestamp()
+    and not exists (
     select from posthorn.queue q where q.shard = s.shard and q.due_at <= posthorn.from_micros(s.in_doubt_until)
   )
   returning s.shard
@@ -312,7 +319,7 @@ begin
   from unnest(workspaces, endpoints, requests, windows, most_unrecorded) as w(workspace_id, endpoint_id, requests, seconds, most)
   -- Null when the last owner gave it back: then nothing waited for it.
   cross join lateral (
-    select posthorn.from_micros(s.in_doubt_until) + interval '4.5 seconds' as stopped_at from posthorn.shards s
+    select posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() as stopped_at from posthorn.shards s
     where s.shard = posthorn.shard_of(w.endpoint_id)
   ) s
   cross join lateral (

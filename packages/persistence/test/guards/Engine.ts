@@ -490,9 +490,10 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("clear_doubt: doubt ends in the given shards of an owner when no row waits there that was due when it began", async (stage) => {
+  it("clear_doubt: doubt ends in the given shards of an owner when no row waits there that was due when it began, and the last owner starts nothing any more", async (stage) => {
     const { of, one, two } = await scene(stage)
     for (const delivery of of(two)) await setDue(stage, delivery, 5)
+    for (const delivery of of(one)) await setDue(stage, delivery, -10)
     for (const shard of [1, 2, 3, 4]) {
       await stage.rows("select posthorn.take_shard($1::smallint, 'dead')", shard)
       await stage.rows("select posthorn.take_shard($1::smallint, $2)", shard, shard === 4 ? "other" : "me")
@@ -501,6 +502,10 @@ export const engine = writeScenarios((it) => {
       (await stage.rows("select posthorn.clear_doubt($1, 'me') as shard", shards))
         .map(({ shard }) => shard)
         .sort()
+    assert.deepEqual(await clear(1, 2, 4), [])
+    await stage.rows("update posthorn.shards set in_doubt_until = in_doubt_until - 4400000")
+    assert.deepEqual(await clear(1, 2, 4), [])
+    await stage.rows("update posthorn.shards set in_doubt_until = in_doubt_until - 100001")
     assert.deepEqual(await clear(1, 2, 4), [2])
     assert.deepEqual(
       await stage.rows(

@@ -21,9 +21,8 @@ import type {
   VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
-import { CLOCK_ERROR_MS } from "../../src/dispatcher/SlidingWindow.ts"
-import { LEASE_TIMEOUT_MS } from "../../src/ownership/Shards.ts"
 import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
+import { OUTLIVES_ITS_LEASE_MS } from "./Shares.ts"
 
 export class Model {
   /** Transactions that have published and may still commit, by shard; and the shards whose worker sleeps. */
@@ -204,7 +203,7 @@ export class Model {
       const after = (moment: number) => [...begins.values()].filter((at) => at > moment - perSeconds * 1_000)
       const until = inDoubtUntilOf(this.endpoints.get(endpointId)!.shard)
       if (until !== undefined) {
-        const stopped = until / 1_000 + LEASE_TIMEOUT_MS + CLOCK_ERROR_MS
+        const stopped = until / 1_000 + OUTLIVES_ITS_LEASE_MS
         const due = [...this.queue.values()].filter(
           (row) => row.endpointId === endpointId && row.due <= stopped * 1_000
         )

@@ -27,6 +27,9 @@ export interface Worker {
   readonly scope: Scope.CloseableScope
 }
 
+/** As `posthorn.outlives_its_lease`: an owner may start attempts for so long after its shard was taken over. */
+export const OUTLIVES_ITS_LEASE_MS = 4_500
+
 export class Shares {
   readonly workers: Array<Worker> = []
   private readonly time: VirtualTime
@@ -106,6 +109,7 @@ export class Shares {
     for (const [shard, owner] of this.owners) {
       const until = this.inDoubtUntil.get(shard)
       if (until === undefined || !owner?.alive || !owner.certain || left(shard, until)) continue
+      if (this.time.now < until / 1_000 + OUTLIVES_ITS_LEASE_MS) continue
       this.inDoubtUntil.delete(shard)
       owner.owner!.cleared(shard)
     }
