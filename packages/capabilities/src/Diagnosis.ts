@@ -23,14 +23,14 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
   effect: Effect.gen(function* () {
     const evidence = yield* EvidenceRepo
     const box = yield* SecretBox
-    const { allowedTargets, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+    const { allowedTargets, mostTimeoutMs, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
       const { certificate, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
-      const inForce = resolve(policy, workspacePolicy, { requestTimeoutMs, retryDelayMs })
+      const inForce = resolve(policy, workspacePolicy, { mostTimeoutMs, requestTimeoutMs, retryDelayMs })
       const secretReadable = opens(box, { workspaceId, endpointId }, secret)
       const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
         onLeft: describeReason,

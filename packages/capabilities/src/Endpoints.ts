@@ -94,12 +94,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const box = yield* SecretBox
     const requests = yield* RequestProfiles
     const workspaces = yield* WorkspacesRepo
-    const { allowedTargets, limits, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+    const { allowedTargets, limits, mostTimeoutMs, requestTimeoutMs, retryDelayMs } =
+      yield* InstallationPolicy
 
     /** With its policy as it holds, and its public key if the pair signs. */
     const detail = ({ publicKey, workspacePolicy, ...endpoint }: EndpointDetailRow) => ({
       ...endpoint,
-      effectivePolicy: resolve(endpoint.policy, workspacePolicy, { requestTimeoutMs, retryDelayMs }),
+      effectivePolicy: resolve(endpoint.policy, workspacePolicy, {
+        mostTimeoutMs,
+        requestTimeoutMs,
+        retryDelayMs
+      }),
       publicKey:
         publicKey !== null && isSignedByKeyPair(endpoint.request)
           ? PUBLIC_KEY_PREFIX + publicKey.toString("base64")

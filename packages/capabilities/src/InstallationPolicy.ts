@@ -13,6 +13,8 @@ export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/Inst
     readonly limits: Limits
     /** How long a receiver has to answer; diagnoses of timeouts name it. Defaults to 10,000. */
     readonly requestTimeoutMs: number
+    /** Most that a policy's `timeoutSeconds` gets. Defaults to 60,000. */
+    readonly mostTimeoutMs?: number | undefined
     /** How requests to addresses that customers chose go out. Defaults to no proxy. */
     readonly outgoing: { readonly proxy: Proxy | null; readonly userAgent: string }
     /** The unit of retries, and of the pauses between probes. Defaults to 30,000. */

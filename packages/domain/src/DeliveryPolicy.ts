@@ -77,6 +77,7 @@ export const DisableAfter = Schema.Union(
 export type DisableAfter = typeof DisableAfter.Type
 
 /** The longest window of a rate, in seconds. */
+export const LONGEST_TIMEOUT_SECONDS = 60
 export const RATE_LONGEST_SECONDS = 3_600
 
 export const RateLimit = Schema.Struct({
@@ -102,7 +103,12 @@ const members = {
       "Whether the next attempt is not before what `Retry-After` of a retryable answer says, at most 24 hours.",
     examples: [true]
   }),
-  timeoutSeconds: wholeBetween(1, 60, "Seconds until the head of the answer has to be there.", 10),
+  timeoutSeconds: wholeBetween(
+    1,
+    LONGEST_TIMEOUT_SECONDS,
+    "Seconds until the head of the answer has to be there.",
+    10
+  ),
   rateLimit: Schema.NullOr(RateLimit).annotations({
     description: "The most attempts in a time, first ones, retries and test sends together; null: no limit.",
     examples: [{ requests: 100, perSeconds: 60 }]
@@ -154,6 +160,8 @@ export interface PolicyDefaults {
   /** The unit of `standard`. */
   readonly retryDelayMs: number
   readonly requestTimeoutMs: number
+  /** Most that a policy's `timeoutSeconds` gets. Defaults to 60,000. */
+  readonly mostTimeoutMs?: number | undefined
   /** A second of `patient` and `waits`, in milliseconds. Defaults to 1,000; tests shorten it. */
   readonly secondMs?: number
 }
@@ -209,5 +217,10 @@ export const resolve = (
     ...workspace,
     ...endpoint
   }
-  return { ...policy, givesUpAfterSeconds: sum(waitsOf(policy.retries, defaults)) / 1_000 }
+  const mostMs = Math.max(
+    defaults.requestTimeoutMs,
+    defaults.mostTimeoutMs ?? LONGEST_TIMEOUT_SECONDS * 1_000
+  )
+  const timeoutSeconds = Math.min(policy.timeoutSeconds, mostMs / 1_000)
+  return { ...policy, timeoutSeconds, givesUpAfterSeconds: sum(waitsOf(policy.retries, defaults)) / 1_000 }
 }

@@ -20,6 +20,14 @@ describe("DeliveryPolicy", () => {
     })
   })
 
+  it("§3.5 gives a policy no longer timeout than the installation allows, and the installation its own", () => {
+    const timeout = (own: number, requestTimeoutMs = 10_000) =>
+      resolve({ timeoutSeconds: own }, null, { ...defaults, requestTimeoutMs, mostTimeoutMs: 20_000 })
+        .timeoutSeconds
+
+    assert.deepStrictEqual([timeout(5), timeout(60), timeout(60, 30_000)], [5, 20, 30])
+  })
+
   it("§3.5 takes members that an endpoint leaves out from its workspace, and nothing else", () => {
     const workspace: DeliveryPolicy = {
       retries: { kind: "patient" },

@@ -16,6 +16,8 @@ export interface WorkerSettings {
   readonly secondMs?: number
   /** Deadline for connecting, sending and the answer's head. Defaults to 10,000. */
   readonly requestTimeoutMs: number
+  /** Most that a policy's `timeoutSeconds` gets. Defaults to 60,000. */
+  readonly mostTimeoutMs?: number
   /** Deadline for the answer's body. Defaults to 2,000. */
   readonly bodyTimeoutMs: number
   /** Networks and hosts that may be delivered to although the URL rules refuse them. Defaults to none. */

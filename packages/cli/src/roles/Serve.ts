@@ -63,6 +63,7 @@ export const serverOf = (resolved: RoleSettings) =>
         allowedTargets: resolved.allowedTargets,
         limits: resolved.settings.limits,
         requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
+        mostTimeoutMs: Duration.toMillis(resolved.settings.mostTimeout),
         outgoing: { proxy: resolved.settings.proxy, userAgent: `Posthorn/${VERSION}` },
         retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
       })

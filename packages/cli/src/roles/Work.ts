@@ -30,6 +30,7 @@ export const workerOf = <E>(resolved: RoleSettings, beside: Beside<E> = Layer.em
         endpointConcurrency: resolved.settings.endpointConcurrency,
         retryDelayMs: Duration.toMillis(resolved.settings.retryDelay),
         requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
+        mostTimeoutMs: Duration.toMillis(resolved.settings.mostTimeout),
         bodyTimeoutMs: Duration.toMillis(resolved.settings.bodyTimeout),
         allowedTargets: resolved.allowedTargets,
         proxy: resolved.settings.proxy,

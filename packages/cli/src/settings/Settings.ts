@@ -201,6 +201,7 @@ const all = Config.all({
   proxy: orNull(variable("DELIVERY_PROXY", parseProxy)),
   retryDelay: standard("DELIVERY_RETRY_DELAY", duration(millisecond, Duration.days(1))),
   requestTimeout: standard("DELIVERY_REQUEST_TIMEOUT", duration(millisecond, Duration.minutes(5))),
+  mostTimeout: standard("DELIVERY_MOST_TIMEOUT", duration(Duration.seconds(1), Duration.minutes(1))),
   bodyTimeout: standard("DELIVERY_BODY_TIMEOUT", duration(millisecond, Duration.minutes(1))),
   history: standard("HISTORY_RETENTION", duration(Duration.days(1), Duration.days(3_650))),
   batchSize: standard("WORKER_BATCH_SIZE", integer(1, 1000)),

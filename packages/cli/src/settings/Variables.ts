@@ -73,6 +73,10 @@ export const variables = {
     about: "from looking up a receiver's name to the head of its answer",
     standard: seconds(worker.requestTimeoutMs)
   },
+  DELIVERY_MOST_TIMEOUT: {
+    about: "the most that a delivery policy's timeoutSeconds gets",
+    standard: "60 seconds"
+  },
   DELIVERY_BODY_TIMEOUT: {
     about: "for the start of the answer's body",
     standard: seconds(worker.bodyTimeoutMs)

@@ -64,7 +64,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     const authentication = yield* SessionAuthentication
     const sessions = yield* ConsoleSessions
     const { version } = yield* ServerConfig
-    const { requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+    const { mostTimeoutMs, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
     const open = (credential: Credential) =>
       Effect.flatMap(CurrentCall, ({ traceId }) =>
@@ -122,7 +122,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       return HttpServerResponse.unsafeJson({
         brand: { name: brand.name, accent: brand.accent, hasLogo: brand.logo !== null },
         version,
-        policyDefaults: { requestTimeoutMs, retryDelayMs },
+        policyDefaults: { mostTimeoutMs, requestTimeoutMs, retryDelayMs },
         sessions: found.map(shownSession)
       })
     })
