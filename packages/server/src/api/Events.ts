@@ -5,10 +5,16 @@ import { PublishEvent, PublishEvents } from "@posthorn/api-contract/Events"
 import { filled, sent } from "@posthorn/api-contract/Wire"
 import { Events, type NewEvent } from "@posthorn/capabilities/Events"
 import { invalid } from "@posthorn/domain/Errors"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, PartitionedSemaphore } from "effect"
 import { wire } from "./Answer.ts"
 import { exactBody } from "./ExactBody.ts"
 import { IdempotentExecution } from "./IdempotentExecution.ts"
+
+/**
+ * Batches at once, of all workspaces, which take turns. One of 200 events takes a processor of the database for 0.1 s; six at once,
+ * which one workspace's connections allow, made another's single publish wait for 1.3 s.
+ */
+const BATCHES = 2
 
 const eventBody = exactBody("publishEvent", sent(PublishEvent))
 const eventsBody = exactBody("publishEvents", PublishEvents)
@@ -23,6 +29,7 @@ export const eventsLive = HttpApiBuilder.group(Api, "events", (handlers) =>
   Effect.gen(function* () {
     const events = yield* Events
     const { once } = yield* IdempotentExecution
+    const batches = yield* PartitionedSemaphore.make<string>({ permits: BATCHES })
     return handlers
       .handleRaw("publishEvent", ({ headers, request }) =>
         Effect.flatMap(eventBody(request), (event) =>
@@ -37,7 +44,7 @@ export const eventsLive = HttpApiBuilder.group(Api, "events", (handlers) =>
             "publishEvents",
             { ...request, payload },
             events.publishAll(payload.events as ReadonlyArray<NewEvent>)
-          )
+          ).pipe(batches.withPermits(request.path.slug, 1))
         )
       )
       .handle("listEvents", ({ urlParams }) => Effect.map(events.list(filled(urlParams)), wire("listEvents")))
