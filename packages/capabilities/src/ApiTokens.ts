@@ -101,7 +101,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
 
     const list = Effect.fn("ApiTokens.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from) => tokens.list(workspaceId, query.limit, from))
+      return yield* listPast(byTime, query, (from, limit) => tokens.list(workspaceId, limit, from))
     })
 
     const recordRevoked = (tokenId: TokenId, name: string) =>

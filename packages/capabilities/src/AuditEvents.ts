@@ -3,7 +3,7 @@ import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditEventsRepo, type AuditFilter } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { Effect } from "effect"
-import { type ListQuery, pagePast } from "./Lists.ts"
+import { boundedPast, type ListQuery } from "./Lists.ts"
 
 interface AuditQuery extends ListQuery, AuditFilter {}
 
@@ -14,12 +14,12 @@ export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabi
 
     const list = Effect.fn("AuditEvents.list")(function* (query: AuditQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* pagePast(byTime, query, (from) => audit.list(workspaceId, query, query.limit, from))
+      return yield* boundedPast(byTime, query, (from, limit) => audit.list(workspaceId, query, limit, from))
     })
 
     /** The operator's acts on workspaces, including deleted ones. */
     const listOperator = Effect.fn("AuditEvents.listOperator")(function* (query: AuditQuery) {
-      return yield* pagePast(byTime, query, (from) => audit.listOperator(query, query.limit, from))
+      return yield* boundedPast(byTime, query, (from, limit) => audit.listOperator(query, limit, from))
     })
 
     return { list, listOperator } as const

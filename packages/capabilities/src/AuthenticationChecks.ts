@@ -120,7 +120,7 @@ export class AuthenticationChecks extends Effect.Service<AuthenticationChecks>()
             return { kind, ...(yield* tokenFound(workspaceId, clientCredentialsOf(authentication, secret))) }
           case "mtls": {
             const now = yield* Clock.currentTimeMillis
-            return { kind, ...certificateFound(authentication.certificate, secret, now) }
+            return { kind, ...certificateFound(authentication.certificate ?? "", secret, now) }
           }
           default:
             return { kind, ...fine() }

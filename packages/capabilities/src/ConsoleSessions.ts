@@ -296,8 +296,8 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
 
       const list = Effect.fn("ConsoleSessions.list")(function* (query: ListQuery) {
         const { workspaceId } = yield* CurrentPrincipal
-        const page = yield* listPast(byTime, query, (from) =>
-          repo.list(workspaceId, epochs, query.limit, from)
+        const page = yield* listPast(byTime, query, (from, limit) =>
+          repo.list(workspaceId, epochs, limit, from)
         )
         return { ...page, items: page.items.map(listed) }
       })

@@ -101,8 +101,8 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     ) {
       const { workspaceId } = yield* CurrentPrincipal
       if (!(yield* deliveries.exists(workspaceId, deliveryId))) return yield* new WebhookDeliveryNotFound()
-      return yield* listPast(byOrdinal, query, (from) =>
-        attempts.list(workspaceId, deliveryId, query.limit, from)
+      return yield* listPast(byOrdinal, query, (from, limit) =>
+        attempts.list(workspaceId, deliveryId, limit, from)
       )
     })
 

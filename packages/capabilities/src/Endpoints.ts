@@ -1,4 +1,5 @@
 /** Webhook endpoints: registering, changing and removing them. Source: spec §2.1, §3, §4.2 and §3.4. */
+import { createHash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type DeliveryPolicy, resolve } from "@posthorn/domain/DeliveryPolicy"
 import {
@@ -32,7 +33,7 @@ import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
-import { type EndpointKey, RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
+import { type EndpointKey, isElsewhere, RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEndpoint {
@@ -77,6 +78,15 @@ const SETTINGS = [
   "request",
   "enabled"
 ] as const satisfies ReadonlyArray<keyof EndpointSettings>
+
+/** Settings for the audit log: a certificate as its fingerprint. */
+const audited = <A extends Sent<EndpointSettings>>(settings: A) => {
+  const authentication = settings.request?.authentication
+  if (authentication?.kind !== "mtls" || authentication.certificate === undefined) return settings
+  const { certificate, ...shown } = authentication
+  const sha256 = createHash("sha256").update(certificate).digest("hex")
+  return { ...settings, request: { ...settings.request, authentication: { ...shown, certificate: sha256 } } }
+}
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
   dependencies: [
@@ -195,8 +205,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const list = Effect.fn("Endpoints.list")(function* (query: EndpointQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byId, query, (from) =>
-        endpoints.list(workspaceId, query.limit, from, query.externalId)
+      return yield* listPast(byId, query, (from, limit) =>
+        endpoints.list(workspaceId, limit, from, query.externalId)
       )
     })
 
@@ -238,8 +248,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           requestSecrets
         )
         yield* record("webhook.endpoint_updated", present.id, fields, {
-          from: pick(present, fields),
-          to: pick(sent, fields)
+          from: audited(pick(present, fields)),
+          to: audited(pick(sent, fields))
         })
         if (!fields.includes("enabled") || sent.enabled !== false) return
         const payload = { endpointId: present.id, reason: "manual" } as const
@@ -264,7 +274,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     /** The request that is sent, with the secrets that are kept of the present one. */
     const requestOf = (present: EndpointRow, sent: EndpointChanges, url: string) =>
       Effect.gen(function* () {
-        const isMoved = new URL(url).origin !== new URL(present.url).origin
+        const isMoved = isElsewhere(url, present.url)
         if (sent.request === undefined && !isMoved) return { request: undefined, requestSecrets: null }
         const { workspaceId } = yield* CurrentPrincipal
         const requestSecrets = yield* endpoints.requestSecrets(workspaceId, present.id)

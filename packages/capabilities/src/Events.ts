@@ -160,7 +160,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     /** All published event types, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byType, query, (from) => events.listTypes(workspaceId, query.limit, from))
+      return yield* listPast(byType, query, (from, limit) => events.listTypes(workspaceId, limit, from))
     })
 
     return { get, list, listTypes, publish, publishAll, purge } as const

@@ -25,7 +25,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
 
     const list = Effect.fn("Members.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byId, query, (from) => members.list(workspaceId, query.limit, from))
+      return yield* listPast(byId, query, (from, limit) => members.list(workspaceId, limit, from))
     })
 
     const record = (

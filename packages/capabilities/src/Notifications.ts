@@ -15,7 +15,7 @@ export class Notifications extends Effect.Service<Notifications>()("@posthorn/ca
 
     const list = Effect.fn("Notifications.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from) => notifications.list(workspaceId, query.limit, from))
+      return yield* listPast(byTime, query, (from, limit) => notifications.list(workspaceId, limit, from))
     })
 
     /** Marks it as read for everybody in the workspace; idempotent. */

@@ -80,7 +80,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     /** Newest first. */
     const list = Effect.fn("Replays.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from) => replays.list(workspaceId, query.limit, from))
+      return yield* listPast(byTime, query, (from, limit) => replays.list(workspaceId, limit, from))
     })
 
     const get = Effect.fn("Replays.get")(function* (replayId: ReplayId) {

@@ -2,7 +2,7 @@
  * Takes the secrets out of a request profile that was sent: the profile is stored with fingerprints in their place, the secrets are
  * sealed beside it.
  *
- * A secret that is left out stays as it is stored, unless requests would go to another origin: otherwise whoever may change a URL
+ * A secret that is left out stays as it is stored, unless requests would go to another origin or path: otherwise whoever may change a URL
  * could read the secrets by having them sent to a server of their own. Source: spec §2.9.
  */
 import { createHmac, randomBytes } from "node:crypto"
@@ -34,7 +34,7 @@ type Secret = Redacted.Redacted
 /** The member that holds the secret of each kind of authentication. */
 const SECRET_OF = { basic: "password", bearer: "token", oauth2: "clientSecret", mtls: "privateKey" } as const
 
-const MOVED = "The origin changes: send this secret again, or leave it out of the request"
+const MOVED = "The URL's origin or path changes: send this secret again, or leave it out of the request"
 
 const text = Schema.parseJson(RequestSecrets)
 const encode = Schema.encodeSync(text)
@@ -97,7 +97,13 @@ const placesOf = ({ authentication, headers = [] }: RequestProfile): ReadonlyArr
 const issuesOf = (places: ReadonlyArray<string>, message: string): ReadonlyArray<Issue> =>
   places.map((place) => ({ path: `/request${place}`, message }))
 
-/** Whether the token endpoint has another origin than before. */
+/** Whether requests go to another origin or path: those of one origin may belong to different people. */
+export const isElsewhere = (one: string, other: string): boolean => {
+  const [a, b] = [new URL(one), new URL(other)]
+  return a.origin !== b.origin || a.pathname !== b.pathname
+}
+
+/** Whether the token endpoint is another than before. */
 const isAskedElsewhere = (
   before: RequestProfile["authentication"],
   now: { readonly kind: string; readonly tokenUrl?: string }
@@ -105,7 +111,7 @@ const isAskedElsewhere = (
   before?.kind === "oauth2" &&
   now.tokenUrl !== undefined &&
   URL.canParse(now.tokenUrl) &&
-  new URL(before.tokenUrl).origin !== new URL(now.tokenUrl).origin
+  isElsewhere(before.tokenUrl, now.tokenUrl)
 
 /** The profile with fingerprints, and its secrets. `kept` has the secrets that may stay. */
 const merged = (
@@ -196,7 +202,7 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
 
       /**
        * What is to be stored in the place of `present`; `sent` is undefined when only the URL may change. `isMoved`: the endpoint's
-       * requests go to another origin.
+       * requests go to another origin or path.
        */
       const next = (
         row: EndpointKey,

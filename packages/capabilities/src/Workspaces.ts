@@ -75,12 +75,12 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
     const list = Effect.fn("Workspaces.list")(function* (query: ListQuery) {
-      return yield* listPast(byId, query, (from) => workspaces.list(query.limit, from))
+      return yield* listPast(byId, query, (from, limit) => workspaces.list(limit, from))
     })
 
     /** Those with the most waiting deliveries first. */
     const listFleet = Effect.fn("Workspaces.listFleet")(function* (query: ListQuery) {
-      return yield* listPast(byWaiting, query, (from) => fleet.list(FAILING_STREAK, query.limit, from))
+      return yield* listPast(byWaiting, query, (from, limit) => fleet.list(FAILING_STREAK, limit, from))
     })
 
     /** Change what was sent, also of the limits. */

@@ -543,7 +543,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByLabel("URL", { exact: true }).fill(elsewhere)
     await page.getByLabel("Value of x-api-key").fill("for-the-new-one")
     await page.getByRole("button", { name: "Save", exact: true }).click()
-    await page.getByText("The origin changes: send this secret again").waitFor()
+    await page.getByText("The URL's origin or path changes: send this secret again").waitFor()
     await page.getByLabel("Token", { exact: true }).fill("another-token")
     await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByText("Saved", { exact: true }).waitFor()

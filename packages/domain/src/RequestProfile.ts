@@ -201,7 +201,7 @@ const Authentication = Schema.Union(
   Schema.Struct({ kind: Basic, username: Username, ...hidden }),
   Schema.Struct({ kind: Bearer, ...hidden }),
   Schema.Struct({ ...oauth2, ...hidden }),
-  Schema.Struct({ ...mtls, ...hidden })
+  Schema.Struct({ ...mtls, certificate: exact(mtls.certificate), ...hidden })
 ).annotations({ description: AUTHENTICATION })
 
 const SentHeader = Schema.Struct({
@@ -292,7 +292,7 @@ const flaw = ({ authentication, headers = [], signatures = [] }: typeof fields.T
 export const SentRequestProfile = fields.pipe(Schema.filter(flaw, { jsonSchema: {} })).annotations({
   identifier: "SentRequestProfile",
   description:
-    "What the request looks like. A secret that is left out is kept, unless the origin of the URL changes.",
+    "What the request looks like. A secret that is left out is kept, unless the URL's origin or path changes.",
   examples: [{ body: "payload" }],
   parseOptions: { onExcessProperty: "error" }
 })

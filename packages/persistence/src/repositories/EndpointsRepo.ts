@@ -83,6 +83,9 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(columnsOf(EndpointRow))
+      const listed = sql.literal(
+        columnsOf(EndpointRow, "", { request: "request #- '{authentication,certificate}'" })
+      )
 
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
         rows(sql, EndpointRow)`
@@ -105,14 +108,14 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const count = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`
 
-      /** Forward on id, strictly past the position. */
+      /** Forward on id, strictly past the position; without certificates. */
       const list = (
         workspaceId: WorkspaceId,
         limit: number,
         from: Option.Option<{ readonly id: EndpointId }>,
         externalId?: string
       ) =>
-        all(sql, EndpointRow)`select ${columns} from posthorn.endpoints
+        all(sql, EndpointRow)`select ${listed} from posthorn.endpoints
         where workspace_id = ${workspaceId} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
           and ${byIdAfter(sql, limit, from)}`
 

@@ -235,7 +235,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
       const { items, pages } = yield* walk(ws.call, "/events?eventType=large", 50)
 
       expect(items.map(({ id }) => id)).toEqual(ids)
-      expect(pages).toBe(2)
+      expect(pages).toBe(4)
     })
   )
 

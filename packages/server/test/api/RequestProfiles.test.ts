@@ -104,7 +104,7 @@ layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
     })
   )
 
-  it.effect("§2.9 sends a stored secret to no other origin unless it is given again", () =>
+  it.effect("§2.9 sends a stored secret to no other origin or path unless it is given again", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { request: PROFILE })
@@ -118,9 +118,9 @@ layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
       const port = yield* patch({ url: "https://example.com:8443/hooks" })
       const without = yield* patch({ url: "https://example.org/hooks", request: { body: "payload" } })
 
-      const message = "The origin changes: send this secret again, or leave it out of the request"
-      expect(path.status).toBe(200)
-      for (const refused of [stolen, port]) {
+      const message =
+        "The URL's origin or path changes: send this secret again, or leave it out of the request"
+      for (const refused of [path, stolen, port]) {
         expect(refused.status).toBe(400)
         expect(refused.body.issues).toEqual([
           { path: "/request/headers/1/value", message },

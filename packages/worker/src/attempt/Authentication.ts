@@ -35,7 +35,8 @@ export const authenticationOf = (
     return { kind: "oauth2", wanted: { credentials, version: versionOf(credentials) } }
   }
   if (authentication?.kind === "mtls") {
-    const pair = { certificate: authentication.certificate, privateKey: secret }
+    const { certificate = "" } = authentication
+    const pair = { certificate, privateKey: secret }
     const validity = validityOf(pair.certificate)
     if (validity === null || flawOf(pair) !== null) return BROKEN
     return { kind: "mtls", client: { ...pair, id: identityOf(pair) }, validity }

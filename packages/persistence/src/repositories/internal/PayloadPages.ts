@@ -13,7 +13,7 @@ import { columnsOf } from "../../client/internal/Columns.ts"
 import { rows } from "../../client/Rows.ts"
 
 /** Bytes of payload after which a page ends. */
-const PAGE_BYTES = 4_194_304
+const PAGE_BYTES = 1_048_576
 
 interface Raw {
   readonly payload: string | null

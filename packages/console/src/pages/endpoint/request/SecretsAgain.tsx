@@ -1,5 +1,5 @@
 /**
- * The secrets of an endpoint's requests, asked for again when its URL gets another origin: Posthorn sends a stored secret nowhere
+ * The secrets of an endpoint's requests, asked for again when its URL gets another origin or path: Posthorn sends a stored secret nowhere
  * but where it was meant for. Source: spec §2.9.
  */
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
@@ -8,12 +8,16 @@ import type { Draft, SecretDraft } from "./draft.ts"
 import type { At } from "./issues.ts"
 import { SecretField } from "./SecretField.tsx"
 
-const originOf = (url: string) => (URL.canParse(url) ? new URL(url).origin : null)
+const placeOf = (url: string) => {
+  if (!URL.canParse(url)) return null
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
 
 /** Whether requests to `next` may not take the stored secrets along. */
 export const asksAgain = (request: RequestProfile | null, before: string, next: string) =>
   request !== null &&
-  originOf(next) !== originOf(before) &&
+  placeOf(next) !== placeOf(before) &&
   (request.authentication !== undefined || (request.headers ?? []).some((header) => !("value" in header)))
 
 /** What is left empty stays as it is stored, which the server then refuses by name. */
