@@ -2,17 +2,17 @@
  * Bounds how many requests exist: of one connection, and of all. Without it, one write of 64 KiB made 3,400 requests at once.
  *
  * What a connection sends is given to Node's parser head by head, so a request beyond a bound stays bytes that were not looked at,
- * and nothing more is read from its connection. The first request of a connection is made at once. Those that a client writes
- * before it has their answers have their turn connection by connection, a few in each turn of the event loop, so whoever
- * pipelines does not come before others. What follows an answer that closes its connection is thrown away. Nothing is refused
- * here, and answers keep their order.
+ * and nothing more is read from its connection. The first request of a connection is made at once. Pipelined ones, which a client
+ * writes before it has its answers, are made so many in each turn of the event loop, connection by connection: whoever pipelines
+ * does not come before others. What one connection sends together begins together where there is room. What follows an answer
+ * that closes its connection is thrown away. Nothing is refused here, and answers keep their order.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Readable } from "node:stream"
 
-/** Pipelined requests that are made in one turn of the event loop. */
-const PER_TURN = 16
+/** Pipelined requests that are made in one turn of the event loop: two connections' most. */
+const PER_TURN = 128
 
 interface Traffic {
   readonly socket: Socket
@@ -24,6 +24,8 @@ interface Traffic {
   body: number
   hasEnded: boolean
   isQueued: boolean
+  /** Has as many requests under way as it may have; until half of them are answered. */
+  isAsleep: boolean
 }
 
 export interface PipelineBounds {
@@ -43,10 +45,9 @@ const endOfHead = (bytes: Buffer) => {
   return Math.min(...ends)
 }
 
-const isClosing = ({ answers }: Traffic) => {
-  const last = answers.at(-1)
-  return last?.headersSent === true && !last.shouldKeepAlive
-}
+/** Only here does Node tell that an answer's head says `connection: close`. */
+const isClosing = ({ answers }: Traffic) =>
+  (answers.at(-1) as { readonly _last?: boolean } | undefined)?._last === true
 
 /**
  * Returns a function that lets each connection end after its pending answers. They are kept in lists by connection: V8 would
@@ -56,6 +57,7 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
   const connections = new Map<Socket, Traffic>()
   const turns: Array<Traffic> = []
   let underWay = 0
+  let made = 0
   let isTurning = false
 
   const push = ({ socket }: Traffic, bytes: Buffer | null) => Readable.prototype.push.call(socket, bytes)
@@ -72,39 +74,44 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
     return true
   }
 
-  const isFull = ({ answers }: Traffic) => answers.length >= ofOne || underWay >= ofAll
+  const isFull = (traffic: Traffic) => {
+    const { length } = traffic.answers
+    traffic.isAsleep = length >= ofOne || (traffic.isAsleep && length > ofOne / 2)
+    return traffic.isAsleep || underWay >= ofAll
+  }
 
   const queue = (traffic: Traffic) => {
     if (traffic.isQueued) return
     traffic.isQueued = true
     turns.push(traffic)
-    turn()
   }
 
   const turn = () => {
-    if (isTurning || underWay >= ofAll || turns.length === 0) return
+    if (isTurning) return
     isTurning = true
     setImmediate(() => {
-      for (let made = 0; made < PER_TURN && turns.length > 0 && underWay < ofAll; made++) {
+      isTurning = false
+      made = 0
+      while (made < PER_TURN && turns.length > 0 && underWay < ofAll) {
         const traffic = turns.shift()!
         traffic.isQueued = false
-        feed(traffic, true)
+        feed(traffic)
       }
-      isTurning = false
-      turn()
     })
   }
 
   /** Makes what may be made now, and queues for the rest. */
-  const feed = (traffic: Traffic, hasTurn = false) => {
-    let mayMake = hasTurn
-    while (!traffic.socket.isPaused() && !isFull(traffic)) {
-      const isNew = traffic.body === 0 && traffic.answers.length > 0
-      if (isNew && !mayMake && traffic.rest.length > 0) return queue(traffic)
-      if (isNew) mayMake = false
+  const feed = (traffic: Traffic) => {
+    while (traffic.rest.length > 0 && !traffic.socket.isPaused() && !isFull(traffic)) {
+      if (traffic.body === 0 && traffic.answers.length > 0) {
+        turn()
+        if (made >= PER_TURN) break
+        made++
+      }
       if (!give(traffic)) break
     }
-    if (traffic.rest.length > 0 && underWay >= ofAll) queue(traffic)
+    if (traffic.rest.length > 0 && !traffic.isAsleep && (made >= PER_TURN || underWay >= ofAll))
+      queue(traffic)
     if (traffic.hasEnded && traffic.rest.length === 0) {
       traffic.hasEnded = false
       push(traffic, null)
@@ -118,7 +125,8 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
       rest: NOTHING,
       body: 0,
       hasEnded: false,
-      isQueued: false
+      isQueued: false,
+      isAsleep: false
     }
     connections.set(socket, traffic)
     socket.push = (chunk: Buffer | null) => {

@@ -54,7 +54,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
 
       for (const { items, pages } of [all, filtered]) {
         expect(items.map(({ id }) => id)).toEqual([...made].reverse())
-        expect(pages).toBe(3)
+        expect(pages).toBe(6)
       }
       expect(omitted.pages).toBe(1)
     })

@@ -165,7 +165,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
           // As many as are answered concurrently: more than the kernel buffers for a client that does not read.
           const ask = `GET /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\n\r\n`
           const asked = ask.repeat(limits.requestsAtOnce)
-          const whole = limits.requestsAtOnce * 4_000_000
+          const whole = limits.requestsAtOnce * 1_200_000
           const { port } = new URL(url)
           /** Bytes received by a client that begins to read after this time, and pauses after each piece. */
           const received = (afterMs: number, restMs: number) =>

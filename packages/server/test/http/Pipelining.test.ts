@@ -15,7 +15,7 @@ const pipeline = (method: string, body: string) =>
     boundPipelining(server, { ofOne: AT_ONCE, ofAll: 64 })
     server.on("request", (message, response: ServerResponse) => {
       most = Math.max(most, ++underWay)
-      response.once("close", () => underWay--)
+      response.prependOnceListener("close", () => underWay--)
       message.resume()
       setImmediate(() => response.end(`<${message.url}>`))
     })
@@ -55,7 +55,7 @@ const written = (texts: ReadonlyArray<string>, ofAll: number, respond: (response
       server.on("request", ({ url = "" }, response: ServerResponse) => {
         paths.push(url)
         most = Math.max(most, ++underWay)
-        response.once("close", () => underWay--)
+        response.prependOnceListener("close", () => underWay--)
         respond(response)
       })
       server.listen(0, "127.0.0.1", () => {

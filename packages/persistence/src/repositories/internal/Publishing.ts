@@ -128,7 +128,15 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
       ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
-      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`
+      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`.pipe(
+      // Before anything else is sent: a later publish on the connection must not come before one that is repeated.
+      Effect.tap((outcomes) =>
+        Effect.sync(() => {
+          for (const [index, { code }] of outcomes.entries())
+            if (code !== null && isInTheWay(code)) setApart(publishes[index]!)
+        })
+      )
+    )
 
   const batched = yield* makeBatcher(publishEach, {
     lineOf: ({ workspaceId }: Publish) => workspaceId,
@@ -151,7 +159,7 @@ export const makePublishing = Effect.gen(function* () {
 
   const settle = (publish: Publish, { code, hint, message, ...made }: Outcome) => {
     if (code === null) return Effect.succeed<Published>(made)
-    return isInTheWay(code) ? publishAlone(publish) : Effect.fail(refusedBy({ code, hint, message }))
+    return isInTheWay(code) ? publishApart(publish) : Effect.fail(refusedBy({ code, hint, message }))
   }
 
   const publishShared = (publish: Publish) =>
