@@ -1,21 +1,11 @@
--- Records attempts. For all observations since the last call it writes evidence, summaries, streaks, disabling, audit, queue
--- and dead letters, atomically.
---
--- The first observation wins. One is stored only if its ordinal is the next and the delivery is not terminal; otherwise it
--- changes nothing. So a call can be repeated, also when the answer to a COMMIT was lost. If another transaction changes a row
--- after it was found and before it is changed here, the whole call fails, and its worker repeats it.
---
--- Attempts were judged by the delivery policy that was read when they were loaded; `policies` are the versions of these policies.
--- If the policy of an endpoint has been changed since, nothing is written for it: it is in `changed`, and its worker judges again.
--- So a changed policy holds for whatever is recorded after the change.
---
--- Of endpoints with a rate it also keeps when each attempt began (posthorn.attempt_starts).
---
--- Each delivery has at most one observation; they are ordered by delivery id. `arrivals` is the order in which they finished.
--- Locks are taken endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a
--- claim, takes locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so
--- this call loses, and its worker repeats it. It is a function so that each connection plans it once: planning costs more than
--- running it.
+-- Stores the observations of attempts and all that follows from them, in one transaction. The first observation of an attempt wins, so
+-- a call can be repeated, also when the answer to a COMMIT was lost.
+-- Parameters: each delivery once, by delivery id. `arrivals` is the order in which the attempts finished. `policies` are the versions of
+--   the delivery policies by which they were judged.
+-- Returns: endpoints whose policy has changed since (`changed`): nothing of theirs is stored, and their worker judges again.
+-- Locks: endpoints, then deliveries, each by id, so two calls never wait for each other. A claim, or the deletion of an endpoint, locks
+--   in another order. In a deadlock this call loses, because its `lock_timeout` is below `deadlock_timeout` (1 s); it is repeated.
+-- Called by: Records.record.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
@@ -27,7 +17,6 @@ create function posthorn.record(
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
-  -- Endpoints whose streak may change, and the stored observations, by their order.
   locked text[];
   stored integer[];
 begin
@@ -35,7 +24,7 @@ begin
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
     failure_reasons, signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers, policies,
     fixed_headers, moment) w;
-  -- Whatever else is stored of them: they have begun.
+  -- An attempt that is not recorded has started all the same.
   if true = any (rate_limiteds) then
     insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
     select o.workspace_id, o.endpoint_id, timestamptz 'epoch' + o.began * interval '1 millisecond', o.attempt_id
@@ -58,8 +47,9 @@ begin
   return next;
 end $$;
 
--- The same for observations of which the database refused one: each row by itself, so that all others are stored. `refused` has
--- those that are not, by arrival, and `refusals` why. An error that says nothing of the row (a lock, a full disk) ends the call.
+-- As `record`, but row by row, after the database refused one of them: it stores all others.
+-- Returns: `refused` has the rows that are not stored, by arrival, and `refusals` why. An error that says nothing of a row (a lock, a
+--   full disk) ends the call. Locks: as `record`. Called by: Records.recordEach.
 create function posthorn.record_each(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
@@ -103,9 +93,9 @@ begin
   return next;
 end $$;
 
--- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters. Returns how many were stored,
--- which ones (by their order), the endpoints whose streaks may change (those are now locked), and among these the endpoints whose
--- policy has been changed since a failure was judged. For those nothing is stored.
+-- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters.
+-- Returns: how many were stored and which (by their order), and the endpoints whose streaks may change.
+-- Locks: these endpoints, then deliveries. Called by: record.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
@@ -117,7 +107,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  -- The common beginning of all these requests' headers, built once: 0.5 us less of 26 for each row.
+  -- Built once: 0.5 us less of 26 for each row.
   opening constant text := left(fixed_headers, -1) || ',"webhook-id":"';
   meanwhile integer;
 begin
@@ -137,10 +127,8 @@ begin
   ), endpoints_first as materialized (
     select array_agg(id) as ids, coalesce(array_agg(id) filter (where changed), '{}') as changed from touched
   ), first as materialized (
-    -- Rows are looked up by key and then updated by `ctid`. A join by key alone would read a whole index for each group (2 ms a
-    -- row with 10,000 waiting) if it was planned while statistics said that the table is empty, as they mostly do for the
-    -- queue. The id is compared too, so that this is right for partitioned tables, with `is not distinct from`, for which no
-    -- index can be used.
+    -- Look up by key, update by `ctid`: a join that was planned while the queue was empty reads a whole index (2 ms a row). A `ctid` is
+    -- unique within a partition only, so the id is compared too, by `is not distinct from`, which uses no index.
     select d.tid, q.tid as queue_tid, o.ordinal, moment + o.wait_ms * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
@@ -177,7 +165,7 @@ begin
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id
     from first f
-    -- After the summaries, because updating those waits for other transactions that are recording the same attempt.
+    -- After the summaries, whose update waits for transactions that record the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
     update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0, at_once = false
@@ -199,7 +187,7 @@ begin
       - (select count(*) from finished)
   into recorded, dead_lettered, stored, locked, changed, meanwhile
   from first;
-  -- Another transaction has changed a row since it was found: it has moved, or must no longer be changed this way.
+  -- Another transaction has changed a row since it was found.
   if meanwhile <> 0 then
     if cardinality(deliveries) > (select count(distinct d) from unnest(deliveries) as d) then
       raise exception 'posthorn.record: a delivery is there twice' using errcode = 'cardinality_violation';
@@ -208,8 +196,8 @@ begin
   end if;
 end $$;
 
--- The observations that are not recorded, by arrival: another one of the same attempt was first, or the delivery was already
--- over, or is gone. An observation that an earlier call stored, whose answer was lost, is recorded, under the same attempt id.
+-- Returns the observations that are not on record, by arrival. One that an earlier call stored, whose answer was lost, is on record under
+-- the same attempt id. Locks: none. Called by: record.
 create function posthorn.too_late(
   workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]
 ) returns integer[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -228,9 +216,9 @@ begin
   );
 end $$;
 
--- Updates the streaks of the locked endpoints by the stored attempts, in the order in which these finished. Returns the
--- endpoints that this disables, and why. `disablingReason` in domain/src/Verdict.ts is the same rule, and `isUncounted` there
--- names the same attempts that never reached their endpoint.
+-- Updates the streaks of locked endpoints by the stored attempts, in the order in which these finished.
+-- Returns: the endpoints that this disables, and why, by the rule of `disablingReason` in domain/src/Verdict.ts.
+-- Locks: none besides; the caller holds them. Called by: record.
 create function posthorn.count_failures(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[],
   failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[],
@@ -241,7 +229,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  -- Not before the fifth failure in a row is an endpoint disabled because it has failed for so long.
+  -- FAILING_FOR_LEAST in domain/src/Verdict.ts.
   failing_for_least constant integer := 5;
   stopped record;
 begin
@@ -265,7 +253,6 @@ begin
         count(*) filter (where status <> 'delivered')
           over (partition by workspace_id, endpoint_id, successes order by position)
           + case when successes = 0 then consecutive_failures else 0 end as streak,
-        -- A streak that begins in this call begins now.
         case when successes = 0 then coalesce(failing_since, moment) else moment end as since
       from counted
     ), ruled as (
@@ -307,8 +294,8 @@ begin
   end loop;
 end $$;
 
--- Endpoints with locked rows for which `record` would have to wait, found in one query. It waits for nothing, and its own locks
--- end with the call.
+-- Returns the endpoints for which `record` would have to wait because a row is locked. It waits for nothing.
+-- Locks: what `record` would lock, until the call ends. Called by: Records.blocked.
 create function posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -356,10 +343,10 @@ begin
     union select endpoint_id from held_rows;
 end $$;
 
--- The consequences of disabling an endpoint for its failures: audit event, notification, and Posthorn's own event. The
--- notification says what has been lost so far, and contains the call that replays it; `losses` is in 0007_replays.sql. Another
--- transaction may have locked an endpoint that subscribes to Posthorn's event, which `held` cannot foresee. Because all
--- recording waits here, it waits only briefly for that: then the call fails, and its worker repeats it for this endpoint alone.
+-- Audits and announces that an endpoint was disabled by its failures. The notification tells what has been lost so far (`losses`, in
+-- 0007_replays.sql), and the call that replays it.
+-- Locks: endpoints that subscribe to the announcement, which `blocked_endpoints` cannot foresee. It waits 10 ms for them; then the call
+--   fails, and its worker repeats it for this endpoint alone. Called by: count_failures.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
@@ -372,7 +359,7 @@ begin
     json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'disabledReason', reason,
       'consecutiveFailures', failures, 'deliveryId', delivery), trace);
   select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
-    -- The delivery that failed last may still be dead-lettered.
+    -- The delivery that failed last is not dead-lettered yet.
     to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
   into lost
   from posthorn.losses(workspace, endpoint, most) l
@@ -396,9 +383,10 @@ begin
     posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 
--- The dead-letter consumer: processes up to `batch` dead letters, marks their deliveries terminal and notifies the workspace.
--- Returns how many it processed, and how many it marked. It is idempotent, adds no attempt, counts no failure, keeps the last
--- HTTP evidence, and never changes the endpoint. A notification that cannot be written undoes nothing.
+-- The dead-letter consumer: marks the deliveries of up to `batch` dead letters terminal, and notifies their workspaces. A notification
+-- that cannot be written undoes nothing.
+-- Returns: how many letters it processed, and how many deliveries it marked.
+-- Locks: deliveries first, as all others do; locked ones are left for the next call. Called by: Records.deadLetter.
 create function posthorn.dead_letter(batch integer, out processed integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -409,7 +397,6 @@ begin
   processed := 0;
   marked := 0;
   for letter in
-    -- Locks deliveries first, as all others do. Locked ones are left for the next call.
     with due as materialized (
       select l.workspace_id, l.delivery_id from posthorn.dead_letters l
       join posthorn.deliveries d on d.workspace_id = l.workspace_id and d.id = l.delivery_id
@@ -423,7 +410,7 @@ begin
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
-    -- An owner that seemed dead may have recorded it meanwhile: then there is nothing to notify of.
+    -- An owner that seemed dead may have recorded it meanwhile.
     continue when not found;
     marked := marked + 1;
     begin

@@ -1,22 +1,29 @@
--- What the delivery worker reads, and the little it writes besides `record`. These are functions, so that they are planned once
--- per connection. A claim usually writes nothing: a shard's owner remembers in memory what it holds.
+-- What the delivery worker reads, and the little it writes besides `record`. Functions, so that each connection plans them once.
+--
+-- How work is found. A claim writes nothing: a shard's owner remembers in memory what it has read.
+--   cursor   a poll reads each shard past (due time, delivery) of the last row that it read (`due`)
+--   lock     a publisher holds a shared lock on its shards; each poll returns the transactions that do (`open_publishers`)
+--   rewind   while such a transaction is young, and once after it ended, the next poll starts before it published
+--   sweep    every 30 s the first row of each endpoint is looked for in memory, which finds whatever polls missed
+--   id       a row whose delivery is in memory is not taken again, however often it is read
+--   ordinal  a delivery that two owners send is recorded once: `record` takes the next attempt's ordinal only
 
--- Times are passed to the worker as microseconds since 1970: exact (a double holds them until the year 2255), and easy to
--- compare. These functions are declared stable like the ones they call, so that PostgreSQL inlines them: 1 us a row.
+-- Moments go to the worker as microseconds since 1970, exact in a double. Stable, so that PostgreSQL inlines them: 1 us a row.
 create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe
   return (date_part('epoch', moment) * 1000000)::bigint;
 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- A run of waiting rows of one endpoint, by due time, with equal numbers of attempts and claims; `at_once` ones go out although
--- the endpoint's lane pauses. Ids and due times are lists: one row for each delivery would cost the worker 2 us more to read.
+-- Waiting rows of one endpoint with equal attempts and claims, by due time. Ids and due times are lists: a row for each delivery costs
+-- the worker 2 us more. `at_once` rows are sent although the lane's circuit is open.
 create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_ids text, dues text
 );
 
--- The transactions that have published to these shards and may still commit: "transaction shard,…".
+-- The transactions that have published to these shards and may still commit, as "transaction shard,…".
+-- Locks: none. Called by: due.
 create function posthorn.open_publishers(shards smallint[]) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -27,13 +34,12 @@ begin
   ), '');
 end $$;
 
--- Rows that became due in these shards past each shard's watermark: the oldest, at most `per_shard` of each. Of the endpoints
--- in `skip` the caller wants only rows that are `at_once`. If `skip` is not empty, at most `scan_limit` rows of a shard are
--- scanned, so that no call takes long. Rows without an endpoint tell where reading stopped: for a shard whose end was not
--- reached, one has the last row that was read. One has no shard either: its `dues` is the time up to which was read, and its
--- `delivery_ids` are the transactions that are `publishing`. These are looked up before the rows (so this function is not
--- stable). A transaction that is not among them either is visible to this read, or has due times after that time, truncated to
--- milliseconds. Rows are not sorted, but gathered in the order in which they are found.
+-- Reads the rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
+-- Parameters: of the endpoints in `skip`, only rows that are `at_once`; then at most `scan_limit` rows of a shard are scanned.
+-- Returns: runs of rows in the order in which they are found; for a shard whose end was not reached, a row without an endpoint, with
+--   the last row that was read; and one row without a shard: `dues` is the time of the read, `delivery_ids` the open publishers.
+-- Locks: none. Open publishers are listed before the rows are read, so a row that this read misses is of one of them, or due later.
+-- Called by: Polls.ts.
 create function posthorn.due(
   shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
@@ -46,7 +52,7 @@ begin
   return query
     select null, null, null::smallint, null::smallint, null::smallint, null::boolean, open, posthorn.micros(moment)::text
     union all
-    -- Without `skip`, the limit `per_shard` ends the scan first.
+    -- Without `skip`, `per_shard` ends the scan first.
     (select null, null, w.shard, null, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
       from unnest(shards, cursor_dues, cursor_ids) as w(shard, due, id)
       cross join lateral (
@@ -71,7 +77,7 @@ begin
       group by 1, 2, 3, 4, 5, 6);
 end $$;
 
--- When the next row will become due.
+-- Returns when the next row of these shards becomes due, or null. Locks: none. Called by: Queue.nextDue.
 create function posthorn.next_due(shards smallint[]) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -84,7 +90,7 @@ begin
   );
 end $$;
 
--- The same for single endpoints, each from a given row on: refills lanes that did not fit into memory.
+-- Reads the due rows of single endpoints, each from the given row on, to refill lanes. Locks: none. Called by: Queue.dueOfEndpoints.
 create function posthorn.due_of_endpoints(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
@@ -104,9 +110,8 @@ begin
     group by 1, 2, 3, 4, 5, 6;
 end $$;
 
--- The first row of each endpoint after the given one, by key, at most `most`: one index step for each endpoint, however many
--- rows it has. So every waiting row can be found without reading past the rows of disabled endpoints. Rows that are not due yet
--- are returned too, because they tell where the next call continues.
+-- Reads the first row of each endpoint after the given one, by key: one index step an endpoint, however many rows it has.
+-- Returns: also rows that are not due yet, because they tell where the next call continues. Locks: none. Called by: Sweep.ts.
 create function posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_id text, due bigint, is_due boolean)
@@ -139,15 +144,12 @@ create type posthorn.loaded as (
   policy text, workspace_policy text, policy_version text, slug text, request text, request_secrets bytea
 );
 
--- Everything a post needs, read at dispatch; `index` is the position in the arrays, from 1. A delivery that is gone, or was
--- recorded meanwhile, is left out. An endpoint's version is a hash of its columns here; endpoints whose `known` version is
--- current come without these columns. So a version always means the same, even after the database was restored to an earlier
--- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure. When the event
--- was published (a test send: when it was sent) is read only for endpoints whose requests may show it. A delivery of another
--- endpoint than the one that is named is left out: any role can notify, and so name a delivery.
---
--- Looks up each row by primary key, whatever the statistics say: the lateral joins fix the order. The queue is mostly empty
--- when PostgreSQL analyses it, and a plan made for an empty table takes 10 ms a row when it is full.
+-- Reads everything that requests need, just before they are sent.
+-- Parameters: `known` is the version of the endpoint that the worker has, a hash of its columns.
+-- Returns: by position in the arrays, from 1; endpoints of the known version without their columns. Left out: deliveries that are gone
+--   or recorded, and those of another endpoint than the one named, because any role can notify and so name a delivery.
+-- Locks: none. Each row is looked up by primary key: a plan that was made while the queue was empty takes 10 ms a row.
+-- Called by: Loads.ts.
 create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -191,18 +193,19 @@ begin
     ) n on true;
 end $$;
 
--- Whether this version of a row was visible at that moment; true if the moment is null.
+-- Whether this version of a row was visible at that moment; true if the moment is null. Called by: claim.
 create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable
   return moment is null or (
     select pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
     from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
   );
 
--- Stores claims of deliveries: before they are sent, if a dead worker may have been sending them (`sending`), or afterwards, if
--- a claim ended without an observation. `counts` has the totals up to which the caller counts, so repeating a call whose answer
--- was lost counts nothing twice. A delivery that is already at the limit goes to the dead-letter queue instead. It waits for
--- nobody: locked rows are returned as 'blocked' and not changed. Deliveries that are gone, or were recorded meanwhile, are not
--- returned.
+-- Stores claims of deliveries: before they are sent if a dead worker may have been sending them (`sending`), or after a claim ended
+-- without an observation.
+-- Parameters: `counts` has the new totals, so repeating a call whose answer was lost counts nothing twice.
+-- Returns: counted; given_up for one at the limit, which goes to the dead-letter queue; blocked for a row that another transaction has
+--   locked. Deliveries that are gone or recorded are left out.
+-- Locks: queue rows, and deliveries of those given up; it waits for none. Called by: Queue.countClaims.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
@@ -216,8 +219,7 @@ begin
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
     select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
-      -- Two claims, including one that the dead owner is assumed to have made; but the dead owner cannot have seen rows
-      -- committed since.
+      -- One of two claims is assumed of the dead owner, who cannot have seen rows that were committed after the takeover.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.in_doubt_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
@@ -226,7 +228,6 @@ begin
       on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
     order by q.workspace_id, q.delivery_id for update of q skip locked
   ), poison as materialized (
-    -- Deleting a delivery locks it before its row in the queue.
     select w.* from wanted w
     join posthorn.deliveries d on d.workspace_id = w.workspace_id and d.id = w.delivery_id
     where w.claims >= claim_limit and w.count > w.claims for key share of d skip locked
@@ -255,10 +256,8 @@ begin
   where q.delivery_id not in (select delivery_id from done);
 end $$;
 
--- The owner of each shard, and whether its last owner gave it back. If `owner` is still set when a worker takes the shard over,
--- the last owner died, froze or lost its connection. It may have been sending rows that were due (`in_doubt_until`) and
--- committed (`in_doubt_snapshot`) by then. A worker that takes its own shard back, after the database was unavailable, remembers
--- what it sent.
+-- The owner of each shard. If it is still set when another worker takes the shard, the owner died, froze or lost its connection: it
+-- may have been sending rows that were due (`in_doubt_until`) and committed (`in_doubt_snapshot`) by then.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
@@ -267,7 +266,8 @@ create table posthorn.shards (
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
--- If the last owner did not give the shard back: the moment up to which its rows are in doubt. Otherwise null.
+-- Makes a worker the owner of a shard. Returns the moment up to which its rows are in doubt, or null if the last owner released it; a
+-- worker that takes its own shard again gets the same answer. Locks: the shard. Called by: ShardLocks.take.
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
@@ -278,13 +278,13 @@ set search_path = pg_catalog, pg_temp as $$
   returning in_doubt_until
 $$;
 
--- How long an owner may go on starting attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
--- connection, and the error of its clock.
+-- How long an owner may start attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
+-- connection, and the error of its clock. Called by: clear_doubt, starts_since.
 create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
   return interval '4.5 seconds';
 
--- Clears the doubt in those of the owner's shards in which every row that was due by then is recorded or gone, and returns
--- these shards. Rows committed since with such a due time do not count: the dead owner cannot have seen them.
+-- Ends the doubt in those of the owner's shards in which no row waits that was due by the takeover, once the last owner starts nothing
+-- any more. Returns these shards. Locks: them. Called by: ShardLocks.clearDoubt.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null
@@ -296,18 +296,18 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjo
   returning s.shard
 $$;
 
+-- Notes that the owner has released a shard with nothing in flight. Locks: the shard. Called by: ShardLocks.release.
 create function posthorn.release_shard(given smallint, last_owner text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
--- What was begun of endpoints with a rate, by those who owned their shards before: for each, how long ago in milliseconds, within the
--- window of the rate and the two seconds by which a recorded time may be off, the last one first.
---
--- If the last owner died, some of what it had begun is not recorded. It may also live on without its locks, and begin attempts for
--- 4.5 s after its shard was taken over: FENCE_MS and CLOCK_ERROR_MS of the worker. At most `most_unrecorded` attempts of an endpoint, no more
--- than have a row in the queue that was due by then, and no more than the rate allowed it. They count as begun then, and are stored,
--- because the next owner must count them too, and knows nothing of this death. Until then such an age is below 0.
+-- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
+-- Parameters: the limits (`requests` in `windows` seconds), and the most starts of each that a dead owner may not have recorded.
+-- Returns: ages in milliseconds, the last start first, within the window and the two seconds by which a recorded time may be off.
+-- If the shard is in doubt, starts of its dead owner are added at the moment at which that owner has stopped (so their age may be below
+-- 0): as many as rows were due by then, as the limit allowed, and as may be unrecorded. They are stored for later owners.
+-- Locks: none. Called by: Queue.startsSince.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])
@@ -317,7 +317,6 @@ begin
   insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
   select w.workspace_id, w.endpoint_id, s.stopped_at, 'unrecorded ' || n
   from unnest(workspaces, endpoints, requests, windows, most_unrecorded) as w(workspace_id, endpoint_id, requests, seconds, most)
-  -- Null when the last owner gave it back: then nothing waited for it.
   cross join lateral (
     select posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() as stopped_at from posthorn.shards s
     where s.shard = posthorn.shard_of(w.endpoint_id)
@@ -347,12 +346,13 @@ begin
     from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, index);
 end $$;
 
--- The rate in force: an endpoint's own, also if that is null, or its workspace's.
+-- The rate limit in force: an endpoint's own, also if that is null, or its workspace's. Called by: next_start.
 create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb language sql immutable parallel safe
   return nullif(case when own ? 'rateLimit' then own -> 'rateLimit' else inherited -> 'rateLimit' end, 'null');
 
--- When the next attempt of an endpoint may begin by its rate, as far as attempts are recorded. Null without a rate, and when one
--- could have begun for `tolerance` and did not: then it is not the rate that it waits for.
+-- When the next attempt of an endpoint may start by its rate limit, as far as attempts are recorded. Null without a limit, and when an
+-- attempt could have started for `tolerance` and did not: then the endpoint waits for something else. Locks: none.
+-- Called by: DeliveriesRepo, EvidenceRepo, Installation.
 create function posthorn.next_start(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -373,7 +373,7 @@ begin
   );
 end $$;
 
--- Forgets attempts that no rate counts any more.
+-- Deletes starts that no rate limit counts any more, and returns how many. Called by: Retention.
 create function posthorn.forget_starts() returns integer language sql
 set search_path = pg_catalog, pg_temp as $$
   with gone as (
@@ -382,16 +382,15 @@ set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer from gone
 $$;
 
--- Wakes workers for work that has no due time: the waiting deliveries of an endpoint that is enabled again, whoever enabled it,
--- and new replay jobs.
+-- Notifies workers of work without a due time: an endpoint was enabled, or a replay job was started.
 create function posthorn.tell_workers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', '');
   return null;
 end $$;
 
--- When an endpoint is enabled, or its URL, request or policy changes, its lane probes at once, and continues from this streak. So
--- whoever has repaired a receiver sees within a moment whether it works.
+-- Notifies workers that an endpoint was enabled, or that its URL, request or policy changed: the next trial of its circuit is due at
+-- once, after this streak.
 create function posthorn.tell_endpoint_changed() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',
@@ -404,7 +403,7 @@ create trigger endpoints_changed after update of url, policy, request, enabled o
     or new.enabled and not old.enabled)
   execute function posthorn.tell_endpoint_changed();
 
--- Lanes that wait for their rate load nothing, so they would not learn of another one.
+-- Notifies workers that a workspace's policy changed: lanes that wait for a permit load nothing, and would not learn of it.
 create function posthorn.tell_policy() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', 'policy ' || new.id);

@@ -64,7 +64,7 @@ describe("the guards of this package", () => {
 
   it("§3.4 in repositories are named after what contains their statement", () => {
     expect(mutants.map(({ of }) => of)).toEqual(
-      expect.arrayContaining(["EndpointsRepo.ts lock", "ShardLocks.ts STANDING"])
+      expect.arrayContaining(["EndpointsRepo.ts lock", "ShardLocks.ts MEMBERSHIP"])
     )
   })
 })
