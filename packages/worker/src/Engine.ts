@@ -1,13 +1,13 @@
 /**
- * The delivery engine: polls due deliveries into dispatcher, loads them in turn, signs, sends, judges and records them.
+ * The delivery engine: polls due deliveries into lanes, loads them in turn, signs, sends, judges and records them.
  *
  *   Poller ──► waiting ──► Loader ──► loaded ──► Slots ──► settled ──► Recorder ──► recorded
- *     ▲        └───────────── all of them in the hub, lanes/Lanes.ts ────┘             │
+ *     ▲        └──────── the dispatcher, dispatcher/Dispatcher.ts ───────┘             │
  *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
- * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the sender. On stop,
- * nothing more is started, requests in flight are finished and recorded (bounded by the deadlines), and the shards are given
- * back. This file puts the parts together; each part's promises are in its own file.
+ * Guarantees: at least once. A request repeats only after a crash, a lost shard or a lost connection, when its token was refused, and
+ * when a worker that stops gives up a long one. On stop nothing more is started. Requests in flight get the default deadlines, and two
+ * seconds to be recorded; then the shards are released. This file puts the parts together; each part's promises are in its own file.
  *
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
@@ -79,8 +79,8 @@ const hearer = ({ inbox, dispatcher }: Parts, poller: Poller, replays: Replays):
   policyChanged: (workspaceId) => dispatcher.rateLimits.policiesChanged(workspaceId)
 })
 
-const untilNone = (held: () => number): Effect.Effect<void> =>
-  Effect.suspend(() => (held() === 0 ? Effect.void : Effect.fail("in flight" as const))).pipe(
+const untilNone = (left: () => number): Effect.Effect<void> =>
+  Effect.suspend(() => (left() === 0 ? Effect.void : Effect.fail("in flight" as const))).pipe(
     Effect.retry(Schedules.drained),
     Effect.orDie
   )

@@ -1,4 +1,4 @@
-/** What the engine's loops are made of: each takes what it needs. */
+/** What the engine's loops are made of. */
 
 import type { Tokens } from "@posthorn/egress/Tokens"
 import type { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"

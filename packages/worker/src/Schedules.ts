@@ -21,7 +21,7 @@ export const recordAgain = Schedule.exponential(100, 2).pipe(
 
 export const HEARTBEAT_MS = 1_000
 /** The heartbeat: shows that this worker is alive, and asks which others are. */
-export const beat = Schedule.fixed(HEARTBEAT_MS)
+export const heartbeat = Schedule.fixed(HEARTBEAT_MS)
 /** Opens the connection that holds the shards again. */
 export const shardsAgain = Schedule.spaced(500)
 /** Opens the connection that listens again. */

@@ -1,7 +1,7 @@
 /**
  * The engine's constants that the simulation varies, so that no guarantee depends on one of their values by chance. They are
- * not settings: an operator need not know them. Fixed intervals are in Schedules.ts; limits of a single part are in its own
- * file.
+ * not settings: an operator need not know them. Fixed intervals of several parts are in Schedules.ts; constants of a single part
+ * are in its own file.
  */
 import { Context } from "effect"
 
@@ -10,7 +10,7 @@ export const tuned = {
   freshMs: 30,
   /** A load whose answer takes longer is dropped. Together with `freshMs`: a delivery is sent within a second of its reading. */
   lateMs: 750,
-  /** The look-ahead covers the slots that become free within this time. */
+  /** As many deliveries are prefetched as slots become free within this time. */
   prefetchMs: 10,
   /** Pauses before the Loader tries again: while the lease is uncertain, after a failed load, and after a row was locked. */
   uncertainPauseMs: 200,
@@ -43,7 +43,7 @@ export const tuned = {
   sweepStep: 500,
   /** How far back a poll looks while no notification can be heard. */
   lookBackMs: 5_000,
-  /** Polls check parked endpoints at most this often. */
+  /** Polls check suspended endpoints at most this often. */
   suspendedCheckMs: 1_000,
   /** Most rows of one read. Larger answers would cost more memory than the saved reads are worth. */
   readMost: 4_000,
@@ -57,7 +57,7 @@ export const tuned = {
 
   batchMost: 500,
   /**
-   * While more outcomes are expected, a smaller group waits `lingerMs` for them: each call costs PostgreSQL 0.6 ms and Node 0.2
+   * While more outcomes are expected, a smaller batch waits `lingerMs` for them: each call costs PostgreSQL 0.6 ms and Node 0.2
    * ms, whatever is in it. At 20 events a second three share a call. Only requests to failing endpoints wait for it.
    */
   batchWanted: 200,

@@ -1,7 +1,6 @@
 /**
  * The delivery worker, ready to run: any number of them, on any number of machines, share one database.
- * Engine.ts says what it does. Closing the layer stops it: no further attempts start, and those in flight are finished and
- * recorded. Its caller waits for `Broken`, and ends when that ends.
+ * Engine.ts says what it does. Closing the layer stops it, as described there. Its caller waits for `Broken`, and ends when that ends.
  */
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"

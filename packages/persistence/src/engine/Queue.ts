@@ -1,10 +1,10 @@
 /**
  * The queue as a worker reads it: due deliveries, what an attempt needs, and the claims that are written down.
  *
- * Reading marks nothing: the owner of a shard remembers what it holds. So most claims cost no write, and a repeated poll
+ * Reading cursors nothing: the owner of a shard remembers what it holds. So most claims cost no write, and a repeated poll
  * does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their plans. Times are
- * microseconds since 1970 by the database's clock. internal/ has a poll (Polls.ts), its rows (DueRows.ts), and the content
- * of attempts (Loads.ts). Source: spec §3.1, §8 and §3.4.
+ * microseconds since 1970 by the database's clock. internal/ has a poll (Polls.ts), its rows (DueRows.ts), the content of attempts
+ * (Loads.ts), and endpoints and policies as they were read last (KnownEndpoints.ts, Policies.ts). Source: spec §3.1, §8 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -38,7 +38,7 @@ export interface Claim {
   readonly count: number
 }
 
-/** `counted`: written down. `given_up`: at the limit, and now a dead letter. `held`: another transaction holds the row. */
+/** `counted`: written down. `given_up`: at the limit, and now a dead letter. `blocked`: another transaction has locked the row. */
 const ClaimOutcome = Schema.Literal("counted", "given_up", "blocked")
 export type ClaimOutcome = typeof ClaimOutcome.Type
 
@@ -46,15 +46,15 @@ const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
-/** An endpoint with a rate. */
+/** An endpoint with a rate limit. */
 export interface RateLimited extends LaneRef, RateLimit {
-  /** Most attempts that its last owner may have begun and not recorded. */
+  /** Most attempts that its last owner may have made and not recorded. */
   readonly mostUnrecorded: number
 }
 
-/** Attempts of an endpoint within its rate's window. */
+/** Starts of an endpoint's attempts within the window of its rate limit. */
 export interface Starts {
-  /** How long ago each began, the last one first. */
+  /** How long ago each was, the last one first. */
   readonly agesMs: ReadonlyArray<number>
 }
 
@@ -74,7 +74,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
      * not empty, it scans at most `scanLimit` rows in each shard.
      */
     readonly due: (
-      marks: ReadonlyArray<Cursor>,
+      cursors: ReadonlyArray<Cursor>,
       skip: ReadonlyArray<string>,
       perShard: number,
       scanLimit: number
@@ -93,8 +93,8 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
     /** In the order of `rows`; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
     /**
-     * What was begun of these endpoints within the windows of their rates, by all that is recorded. What an owner that died may have
-     * begun beside that is counted as begun when its shard was taken over.
+     * When attempts of these endpoints started, within the windows of their rate limits. Attempts that an owner that died may not have
+     * recorded count as started when that owner has stopped.
      */
     readonly startsSince: (
       limited: ReadonlyArray<RateLimited>
@@ -184,7 +184,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const { run } = yield* Prepared
     const known = new KnownEndpoints()
     return {
-      due: (marks, skip, perShard, scanLimit) => due(run, marks, skip, perShard, scanLimit),
+      due: (cursors, skip, perShard, scanLimit) => due(run, cursors, skip, perShard, scanLimit),
       firstOfEndpoints: (after, most) => firstOfEndpoints(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOfEndpoints: (refills) => dueOfEndpoints(run, refills),

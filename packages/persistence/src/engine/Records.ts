@@ -4,7 +4,6 @@
  * `record` takes everything that finished since the last call, in the order in which it finished, and writes it in one
  * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is repeated.
  * What it writes and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
-
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -44,7 +43,7 @@ export interface Observed {
   readonly url: string
   /** A JSON object, or null. */
   readonly responseHeaders: string | null
-  /** Whether its endpoint had a rate when it began. */
+  /** Whether its endpoint had a rate limit when it began. */
   readonly rateLimited: boolean
   readonly waitMs: number | null
   readonly exhausted: boolean

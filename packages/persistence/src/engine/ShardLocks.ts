@@ -4,7 +4,7 @@
  * The locks are advisory locks of this database in class `CLASS`. Objects 0 to 31 are the shards; every worker holds
  * `MEMBER` shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is a foreign
  * session: it does not count as a member, and `membership` names it. A session can take a lock twice, so only free locks are
- * tried and only held ones unlocked.
+ * tried and only own ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -60,7 +60,7 @@ export interface ShardLocks {
   readonly membership: Effect.Effect<Membership, SqlError>
   /** Takes the shards that are still free, and gives those. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /** Ends the doubt of shards in which no row is left that a dead owner may have held; gives those shards. */
+  /** Ends the doubt of shards in which no row is left that a dead owner may have been sending; gives those shards. */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly release: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
   /** Unlocks the shards without giving them back, so that their rows are in doubt for the next owner. */
@@ -69,11 +69,11 @@ export interface ShardLocks {
 
 export const noAnswer = new SqlError({
   cause: new Error("No answer"),
-  message: "The beat got no answer in time"
+  message: "The heartbeat got no answer in time"
 })
 
 const MEMBERSHIP = `
-  with held as (
+  with locks as (
     select l.objid::bigint as object, l.pid, l.granted, a.usename, a.application_name,
       coalesce(has_table_privilege(a.usesysid, 'posthorn.queue', 'update'), true) as worker
     from pg_locks l left join pg_stat_activity a using (pid)
@@ -81,17 +81,17 @@ const MEMBERSHIP = `
       and l.database = (select oid from pg_database where datname = current_database())
   )
   select extract(epoch from clock_timestamp())::float8 * 1000 as now, posthorn.shard_count() as "shardCount",
-    (select count(*)::integer from held where object = ${MEMBER} and granted and worker) as members,
-    (select count(*)::integer from held where object = ${MEMBER} and granted and worker and pid < pg_backend_pid()) as position,
+    (select count(*)::integer from locks where object = ${MEMBER} and granted and worker) as members,
+    (select count(*)::integer from locks where object = ${MEMBER} and granted and worker and pid < pg_backend_pid()) as position,
     array(
       select shard from generate_series(0, posthorn.shard_count() - 1) as shard
-      where shard not in (select object from held)
+      where shard not in (select object from locks)
       order by (shard + 7 * pg_backend_pid()) % posthorn.shard_count()
     ) as free,
     (select coalesce(json_agg(s order by s.pid), '[]') from (
       select pid, usename as role, application_name as application,
         count(*) filter (where granted and object < posthorn.shard_count())::integer as shards
-      from held where not worker group by 1, 2, 3
+      from locks where not worker group by 1, 2, 3
     ) s) as "foreignSessions"`
 
 const TAKE = `

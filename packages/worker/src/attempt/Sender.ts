@@ -27,7 +27,7 @@ export class Sender extends Context.Tag("@posthorn/worker/Sender")<
   {
     /**
      * Null only if the sender is closed before there is an observation. `no_turn` means that nothing was sent: try again
-     * later. Once begun, it cannot be given up.
+     * later. A request cannot be interrupted.
      */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
     /** Asks a token endpoint. What it sends goes the same way as `send`, but never through a slot. */

@@ -1,4 +1,4 @@
-/** A queue in memory with constant time at both ends. `Array.shift` moves every element of a long array. */
+/** A queue in memory; taking from either end takes constant time. `Array.shift` moves every element of a long array. */
 export class Deque<A> {
   private items: Array<A | undefined> = []
   private head = 0

@@ -1,13 +1,13 @@
 /**
  * Deliveries that a dead worker may have been sending. Each claim of one is stored before it is sent, and counted once, even if
  * the delivery is given back and loaded again, or the statement is repeated because its answer was lost. The worker remembers
- * what it has counted and not sent, as long as no other worker held the shard in between.
+ * what it has counted and not sent, as long as no other worker owned the shard in between.
  * Source: docs/adr/0012-poison.md.
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
-/** A dead worker stored no claims. It is assumed to have claimed once each delivery that was due. */
+/** A dead owner is assumed to have claimed each row that was due once, if it stored no claim. */
 const ASSUMED = 1
 
 interface Count {
@@ -22,7 +22,7 @@ export class InDoubt {
   private readonly counts = new Map<string, Count>()
 
   /**
-   * `until` is null when the last owner gave the shard back, or nothing is left of what it held. It is unchanged when this
+   * `until` is null when the last owner released the shard, or nothing is left of what it held. It is unchanged when this
    * worker itself was the last owner.
    */
   taken(shard: number, until: number | null): void {
@@ -44,10 +44,10 @@ export class InDoubt {
   toCount(rows: ReadonlyArray<DueRow>): ReadonlyArray<Claim> {
     return rows
       .filter((row) => this.has(row) && this.counts.get(row.deliveryId)?.written !== true)
-      .map((row) => ({ row, count: this.begun(row).count }))
+      .map((row) => ({ row, count: this.countOf(row).count }))
   }
 
-  private begun(row: DueRow): Count {
+  private countOf(row: DueRow): Count {
     const known = this.counts.get(row.deliveryId)
     if (known !== undefined) return known
     const count = { shard: row.shard, count: Math.max(row.claims, ASSUMED) + 1, written: false }
@@ -56,7 +56,7 @@ export class InDoubt {
   }
 
   written(row: DueRow): void {
-    this.begun(row).written = true
+    this.countOf(row).written = true
   }
 
   /** The claim that ended without an observation. One that was already counted is not counted again. */

@@ -2,8 +2,8 @@
  * Deliveries that were claimed at least twice without an observation: one of them may crash workers. The more often they were
  * claimed, the fewer are sent at a time, and from four claims on one alone. So the poison is found without suspecting the
  * others. One at a time from the start would be too slow: a worker that crashes leaves hundreds of healthy deliveries in doubt,
- * which took 26 s with receivers that answer in 250 ms. A delivery leaves the group only when its observation is stored. If it
- * left when it was answered, the next one could crash the worker before that observation is stored, and the healthy delivery
+ * which took 26 s with receivers that answer in 250 ms. A delivery ends its turn only when its observation is stored. If it
+ * did when it was answered, the next one could crash the worker before that observation is stored, and the healthy delivery
  * would be counted again.
  * Source: docs/adr/0012-poison.md.
  */

@@ -3,7 +3,7 @@ import type { Settled } from "./Dispatched.ts"
 
 export class Unrecorded {
   private readonly fresh: Array<Settled> = []
-  /** Without those set aside: their lanes stay within their caps anyway. */
+  /** Without those set aside: their lanes stay within their limits anyway. */
   count = 0
   private aside = 0
 

@@ -1,6 +1,6 @@
 /**
  * Periodic work. A daily run removes old history. Every minute, expired secrets are erased from answers kept under idempotency
- * keys, begins of attempts that no rate needs any more are removed, and finished hours are summed up for statistics. Each has its
+ * keys, starts that no rate limit counts any more are removed, and finished hours are summed up for statistics. Each has its
  * own loop, so that none waits for another or fails with it.
  *
  * The daily run is requested every minute and done once a day (UTC). The database remembers the last run, so restarts do not
@@ -34,7 +34,7 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
   const forget = retention.forget.pipe(
-    Effect.catchAll((error) => Effect.logWarning("Beginnings of attempts could not be forgotten", error))
+    Effect.catchAll((error) => Effect.logWarning("Starts of attempts could not be forgotten", error))
   )
   return {
     /** `here`: whether this worker is the one to do it. */

@@ -1,7 +1,7 @@
 /**
  * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
- * It loads for free slots, and for slots that will be free in a moment. So groups grow with the load, no slot waits for the
+ * It loads for free slots, and for slots that will be free in a moment. So batches grow with the load, no slot waits for the
  * database while receivers are quick, and nothing is loaded ahead while they are slow. Claims of deliveries in doubt are stored
  * before these are ready. Every picked delivery is made ready, given back, or gone, even if the worker stops meanwhile. Without
  * the lease nothing is picked.

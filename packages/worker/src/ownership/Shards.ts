@@ -1,19 +1,19 @@
 /**
  * Which shards are this worker's: one session advisory lock per shard, on one dedicated connection per worker.
  *
- * Each beat (1 s) asks PostgreSQL which workers there are: every worker holds one shared lock. The shards are divided among its
+ * Each heartbeat (1 s) asks PostgreSQL which workers there are: every worker holds one shared lock. The shards are divided among its
  * holders, in the order of their backends' process ids. A worker drains and unlocks shards beyond its share, and locks missing
  * ones when they are free. PostgreSQL frees a dead worker's locks at once, and those of a worker that froze or was cut off
- * after `idle_session_timeout` (5 s). A worker without an answer for 3 s (the fence) starts nothing, so it has stopped before
+ * after `idle_session_timeout` (5 s). A worker without an answer for 3 s (the lease timeout) starts nothing, so it has stopped before
  * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
  *
  * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session counts as no worker, gets
  * no share, and is named in the log.
  *
- * With each answer comes the database's time. A worker whose clock is more than 4 minutes off starts nothing, gives its shards back
+ * With each answer comes the database's time. A worker whose clock is more than 4 minutes off starts nothing, releases its shards
  * and takes no share until it is right again.
  *
- * A lock is no write fence: a late owner can still post a second time, and its record is refused by the ordinal.
+ * A lock is no fencing token: a late owner can still post a second time, and its record is refused by the ordinal.
  * Source: docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -33,7 +33,7 @@ import { type Owner, Ownership } from "./Ownership.ts"
 export const LEASE_TIMEOUT_MS = 3_000
 
 /**
- * A dead worker's shards have another owner within this time: PostgreSQL frees the locks, the next beat begins, and is
+ * A dead worker's shards have another owner within this time: PostgreSQL frees the locks, the next heartbeat begins, and is
  * answered. The spec promises 10 s.
  */
 export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + HEARTBEAT_MS + LEASE_TIMEOUT_MS
@@ -72,7 +72,7 @@ export const layer = Layer.effect(
     /** The same in every session: a worker that takes its own shards again has nothing in doubt. */
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
-    let lastBeat = NEVER
+    let lastHeartbeat = NEVER
     let told = ""
     const away = makeTrouble(
       "The shards are lost for now: no connection",
@@ -104,7 +104,7 @@ export const layer = Layer.effect(
         const leaving = yield* FiberMap.make<number, void, SqlError>()
         yield* Effect.addFinalizer(() =>
           Effect.gen(function* () {
-            lastBeat = NEVER
+            lastHeartbeat = NEVER
             for (const shard of owned) owner.lost(shard)
             const clean = [...owned].filter(owner.idle)
             yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.release(clean)), "1 second"))
@@ -149,7 +149,7 @@ export const layer = Layer.effect(
             if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
           })
 
-        /** Checks at each beat whether shards are still in doubt. */
+        /** Checks at each heartbeat whether shards are still in doubt. */
         const clear = Effect.gen(function* () {
           for (const shard of inDoubt) if (!owned.has(shard)) inDoubt.delete(shard)
           for (const shard of yield* locks.clearDoubt([...inDoubt])) {
@@ -158,11 +158,11 @@ export const layer = Layer.effect(
           }
         })
 
-        const beat = Effect.gen(function* () {
+        const heartbeat = Effect.gen(function* () {
           // The time of the question, not of the answer: a worker that froze in between reads an old answer.
           const asked = now()
           const membership = yield* locks.membership
-          lastBeat = asked
+          lastHeartbeat = asked
           yield* away.over
           yield* databaseClock.measured(asked.elapsed, membership.now)
           yield* tellForeignSessions(membership)
@@ -173,18 +173,18 @@ export const layer = Layer.effect(
           if (joined) yield* Effect.zipRight(balance(membership), clear)
           else joined = yield* locks.join
         })
-        const beats = Effect.repeat(
-          Effect.timeoutFail(beat, {
+        const heartbeats = Effect.repeat(
+          Effect.timeoutFail(heartbeat, {
             duration: LEASE_TIMEOUT_MS,
             onTimeout: () => ShardLocks.noAnswer
           }),
-          Schedules.beat
+          Schedules.heartbeat
         )
-        yield* Effect.raceFirst(Effect.raceFirst(beats, FiberMap.join(leaving)), connection.broken)
+        yield* Effect.raceFirst(Effect.raceFirst(heartbeats, FiberMap.join(leaving)), connection.broken)
       }).pipe(Effect.scoped)
 
     return {
-      holdsLease: () => isSince(lastBeat, now()) && !databaseClock.isTooFarOff(),
+      holdsLease: () => isSince(lastHeartbeat, now()) && !databaseClock.isTooFarOff(),
       keep: (owner) =>
         session(owner).pipe(
           Effect.tapError((error) => away.failed(reasonOf(error))),

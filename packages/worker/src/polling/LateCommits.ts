@@ -1,20 +1,20 @@
 /**
- * Finds rows that are committed behind the read cursors. A publishing transaction chooses its due time before it commits, so
- * its rows may appear in a part of the queue that was already read. Each read also returns the open transactions that have
- * published. While they are young, and once more after they have ended, the next read rewinds to before they began to publish.
+ * Finds rows that are committed behind the read cursors. A publishing transaction chooses its due time before it commits, so its rows
+ * may appear in a part of the queue that was already read. Each read returns the publishing transactions that are open. While such a
+ * transaction is young, and once after it has ended, the next read rewinds to the time before it published.
  */
 import type { Open } from "@posthorn/persistence/engine/Queue"
 
-/** In microseconds. Due times are truncated to milliseconds, so a row may be due this much before its transaction was seen. */
+/** In microseconds. Due times are truncated to milliseconds, so a row may be due this much before its transaction published. */
 const CUT = 1_000
 
 /** The transaction was already open when this worker took the shard, so its start is unknown. */
 const UNKNOWN = Number.NEGATIVE_INFINITY
 
 export interface LateCommitsSeen {
-  /** Rewind to here for the transactions that have ended: they cannot have committed anything due earlier. */
+  /** Where to rewind for transactions that have ended: no row of theirs is due earlier. */
   readonly back: number
-  /** The same, including open young transactions: rewinding at once finds their rows sooner. */
+  /** The same, for young open transactions too, so that their rows are found sooner. */
   readonly soon: number
   /** Something was committed, and its due time is unknown. */
   readonly sweeps: boolean
@@ -54,7 +54,7 @@ export class LateCommits {
     this.openShards = new Set(open.map(({ shard }) => shard))
     const known = ended.filter((since) => since !== UNKNOWN)
     const back = Math.min(moment - CUT, ...known)
-    // Only while it is young: rewinding reads everything again that came since.
+    // Not for old ones: rewinding reads everything again that came since.
     const young = [...still.values()].filter((since) => since > moment - this.youngMs * 1_000)
     return { back, soon: Math.min(back, ...young), sweeps: known.length < ended.length, transactionsChanged }
   }

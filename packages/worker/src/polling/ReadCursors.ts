@@ -50,7 +50,7 @@ export class ReadCursors {
     return this.list.map(({ shard }) => shard)
   }
 
-  /** Rewinds this far when something may have been missed, so as to find it before the sweep does. */
+  /** How far to rewind when a notification may have been missed. */
   recently(lookBackMs: number): number {
     return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
   }

@@ -18,7 +18,7 @@ export class Sweep {
   private readonly parts: PollerParts
   private running = false
   private after: LaneRef | null = null
-  private begun = 0
+  private runs = 0
   private cost = 0
   private nextAt = Number.NEGATIVE_INFINITY
 
@@ -30,7 +30,7 @@ export class Sweep {
   begin(): void {
     this.running = true
     this.after = null
-    this.begun++
+    this.runs++
   }
 
   /** One step, if it is time for one. True if there are more steps. */
@@ -38,20 +38,20 @@ export class Sweep {
     const { dispatcher, queue, tuning } = this.parts
     if (dispatcher.memory.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
     if (!this.running) this.begin()
-    const { begun } = this
+    const { runs } = this
     dispatcher.ids.readStarted()
     return queue.firstOfEndpoints(this.after, tuning.sweepStep).pipe(
       Effect.tap(({ rows }) => Effect.sync(() => dispatcher.intake.sweep(rows))),
       Effect.ensuring(Effect.sync(() => dispatcher.ids.readEnded())),
-      Effect.zipWith(elapsedNow, ({ next }, now) => this.went(since, now, next, begun))
+      Effect.zipWith(elapsedNow, ({ next }, now) => this.went(since, now, next, runs))
     )
   })
 
-  private went(since: number, now: number, next: LaneRef | null, begun: number): boolean {
+  private went(since: number, now: number, next: LaneRef | null, runs: number): boolean {
     const { sweepMs, sweepShare } = this.parts.tuning
     this.cost += now - since
     // It was restarted meanwhile.
-    if (begun !== this.begun) return true
+    if (runs !== this.runs) return true
     this.after = next
     if (next !== null) return true
     this.running = false

@@ -23,7 +23,7 @@ export interface DueRow {
   readonly attempts: number
   /** Recorded claims in a row without an observation. */
   readonly claims: number
-  /** Sent even while its lane pauses: the first attempt of a test send. */
+  /** Sent although its lane's circuit is open: the first attempt of a test send. */
   readonly atOnce: boolean
 }
 

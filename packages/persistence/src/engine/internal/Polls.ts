@@ -1,7 +1,7 @@
 /**
  * A poll: the rows that became due past the read cursors. It also returns the time up to which it read, the shards in which
  * it stopped earlier, and the transactions that may still commit rows behind the cursors. The Poller decides what to do
- * about those. A poll marks nothing and waits for nothing.
+ * about those. A poll cursors nothing and waits for nothing.
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
@@ -26,7 +26,7 @@ export interface Due {
   /** The time up to which the statement read. */
   readonly horizon: number
   /**
-   * The transactions that were open then: rows that they commit are missing, and so are rows published within that
+   * Publishing transactions that were open then. The rows of this read lack what they commit, and what was published within that
    * millisecond.
    */
   readonly open: ReadonlyArray<Open>
@@ -69,16 +69,16 @@ const openOf = (text: string): ReadonlyArray<Open> =>
 
 export const due = (
   run: Run,
-  marks: ReadonlyArray<Cursor>,
+  cursors: ReadonlyArray<Cursor>,
   skip: ReadonlyArray<string>,
   perShard: number,
   scanLimit: number
 ) =>
   Effect.map(
     run(DUE, [
-      plain(marks, (mark) => mark.shard),
-      plain(marks, (mark) => mark.due),
-      plain(marks, (mark) => `"${mark.deliveryId}"`),
+      plain(cursors, (cursor) => cursor.shard),
+      plain(cursors, (cursor) => cursor.due),
+      plain(cursors, (cursor) => `"${cursor.deliveryId}"`),
       plain(skip, (id) => id),
       perShard,
       scanLimit
