@@ -46,6 +46,7 @@ export const checkAuthentication = HttpApiEndpoint.post(
       bucket: "assistant",
       tool: "check_webhook_authentication",
       guidance: "Use it when attempts are auth_failed, or after its credentials were changed.",
-      readOnly: true
+      readOnly: true,
+      reachesOut: true
     })
   )

@@ -20,6 +20,8 @@ export interface OperationRules {
   readonly destructive?: boolean
   /** For agents: whether it changes nothing. Defaults to true for GET only. */
   readonly readOnly?: boolean
+  /** For agents: whether a call that changes nothing here asks somebody else. Defaults to false. */
+  readonly reachesOut?: boolean
   /** For agents: whether calling it again changes nothing more. Defaults to true for GET and DELETE only. */
   readonly idempotent?: boolean
   /** The answer contains a secret that is shown once, so no cache may keep it. */

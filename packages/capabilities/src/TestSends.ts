@@ -8,6 +8,7 @@ import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { shapeOf } from "@posthorn/domain/RequestProfile"
 import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { Duration, Effect, Schedule } from "effect"
@@ -46,6 +47,13 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         }
         const endpoint = yield* endpoints.lock(workspaceId, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        // Nothing in such a body tells that it is a test.
+        if (
+          payload !== MESSAGE &&
+          shapeOf(endpoint.request ?? {}) === "payload" &&
+          !permissions.has("event:publish")
+        )
+          return yield* new Forbidden({ permission: "event:publish" })
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         return yield* deliveries.insertTestSend(workspaceId, {
           endpointId,

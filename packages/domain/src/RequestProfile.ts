@@ -16,7 +16,7 @@ const VALUE = new RegExp(`^[\\x20-\\x7e]{1,${VALUE_LIMIT}}$`)
 
 /** Posthorn's own, and those that HTTP needs for itself. */
 const REFUSED =
-  /^(?:host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|proxy-.*|webhook-.*|x-trace-id|accept-encoding|__proto__)$/i
+  /^(?:host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|proxy-.*|webhook-.*|x-posthorn-.*|x-trace-id|accept-encoding|__proto__)$/i
 
 /** What is wrong with a header that has no value. */
 export const VALUE_MESSAGE = "Expected 1 to 2,048 visible ASCII characters and spaces"

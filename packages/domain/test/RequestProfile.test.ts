@@ -55,7 +55,7 @@ describe("RequestProfile", () => {
 
   it("§2.9 refuses headers that are Posthorn's own or HTTP's, misspelt, repeated, or too many", () => {
     const refused = [
-      ..."host connection keep-alive transfer-encoding te trailer upgrade expect x-trace-id accept-encoding".split(
+      ..."host connection keep-alive transfer-encoding te trailer upgrade expect x-trace-id x-posthorn-test accept-encoding".split(
         " "
       ),
       "Content-Type",

@@ -16,10 +16,12 @@ const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPerm
 export const countedAs = (caller: Caller) =>
   caller.kind === "session" ? (caller.session.tokenId ?? caller.session.id) : keyOf(caller)
 
-/** The owner of a caller's idempotency keys. */
+/** The owner of a caller's idempotency keys. Operators have their own, by the names of their tokens. */
 export const keyOf = (caller: Caller) =>
   caller.kind === "operator"
-    ? "operator"
+    ? caller.operator.name === null
+      ? "operator"
+      : `operator:${caller.operator.name}`
     : caller.kind === "session"
       ? caller.session.id
       : caller.identity.tokenId

@@ -53,7 +53,7 @@ const REACHES_OUT: ReadonlySet<string> = new Set(["event:publish", "webhook:repl
 
 const annotationsOf = (entry: ContractEntry): ListedTool["annotations"] => {
   if (entry.method === "GET" || entry.rules.readOnly === true)
-    return { readOnlyHint: true, openWorldHint: false }
+    return { readOnlyHint: true, openWorldHint: entry.rules.reachesOut === true }
   const removes = entry.method === "DELETE"
   return {
     readOnlyHint: false,

@@ -63,6 +63,22 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
+  it.effect("§4.3 a payload of one's own needs event:publish where the payload is the whole body", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const path = `/webhooks/${yield* makeEndpoint(ws, { request: { body: "payload" } })}/test-event`
+      const send = (token: string, body: object) =>
+        Effect.map(ws.call("POST", path, { token, body }), ({ status }) => status)
+      const tester = yield* ws.tokenWith("webhook:test")
+
+      expect(yield* send(tester, { payload: { type: "invoice.paid" } })).toBe(403)
+      expect(yield* send(tester, {})).toBe(202)
+      expect(
+        yield* send(yield* ws.tokenWith("webhook:test", "event:publish"), { payload: { total: 1 } })
+      ).toBe(202)
+    })
+  )
+
   it.effect("§4.3 reserved types and waits out of range are refused", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace

@@ -178,6 +178,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       const callers = [OPERATOR, token, sessionIn(made)]
 
       expect(callers.map(keyOf)).toEqual(["operator", made.tokenId, "ses_1"])
+      expect(keyOf({ kind: "operator", operator: { name: "ci", epoch: "" } })).toBe("operator:ci")
       expect(callers.map(workspaceIdOf)).toEqual([null, made.workspaceId, made.workspaceId])
       expect(callers.map((each) => [...permissionsOf(each)].toSorted())).toEqual([
         permissions.toSorted(),
