@@ -4,27 +4,27 @@ import type { Proxy } from "@posthorn/egress/Proxy"
 import { Context } from "effect"
 
 export interface WorkerSettings {
-  /** Slots are `batchSize` × `maxConcurrency`: the most requests in flight. Defaults to 25. */
+  /** Slots are `batchSize` × `maxConcurrency`: the most requests in flight. */
   readonly batchSize: number
-  /** See `batchSize`. Defaults to 4. */
+  /** See `batchSize`. */
   readonly maxConcurrency: number
-  /** Most requests in flight to one endpoint. Defaults to 10. */
+  /** Most requests in flight to one endpoint. */
   readonly endpointConcurrency: number
-  /** The unit of the backoff formula. Defaults to 30,000. */
+  /** The unit of the backoff formula. */
   readonly retryDelayMs: number
-  /** A second of a policy's waits, in milliseconds. Defaults to 1,000; tests shorten it. */
+  /** A second of a policy's waits, in milliseconds: 1,000, shorter in tests. */
   readonly secondMs?: number
-  /** Deadline for connecting, sending and the answer's head. Defaults to 10,000. */
+  /** Deadline for connecting, sending and the answer's head. */
   readonly requestTimeoutMs: number
-  /** Most that a policy's `timeoutSeconds` gets. Defaults to 60,000. */
+  /** Most that a policy's `timeoutSeconds` gets. */
   readonly mostTimeoutMs?: number
-  /** Deadline for the answer's body. Defaults to 2,000. */
+  /** Deadline for the answer's body. */
   readonly bodyTimeoutMs: number
-  /** Networks and hosts that may be delivered to although the URL rules refuse them. Defaults to none. */
+  /** Networks and hosts that may be delivered to although the URL rules refuse them. */
   readonly allowedTargets: AllowedTargets
-  /** Through which all requests go. Defaults to none. */
+  /** Through which all requests go. */
   readonly proxy: Proxy | null
-  /** Posthorn's version, for the user agent. Defaults to 0.0.0. */
+  /** Posthorn's version, for the user agent. */
   readonly version: string
 }
 

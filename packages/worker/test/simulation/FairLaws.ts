@@ -1,8 +1,12 @@
 /** What the engine owes to failing receivers, and to the workspaces beside them. */
-import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { Answered, Post } from "./Facts.ts"
 import type { Judged, Law } from "./Judged.ts"
 import { endpointOf } from "./Visibility.ts"
+
+/** After so many failures in a row an endpoint gets one attempt at a time. */
+const PROBES_AFTER = 3
+/** The pauses before these attempts, in units of the retry delay; the last one holds from then on. */
+const PAUSES = [1 / 8, 1 / 4, 1 / 2, 1] as const
 
 type Step =
   | { readonly kind: "post"; readonly at: number; readonly test: boolean }
@@ -111,7 +115,7 @@ export const pauses: Law = (world) =>
         const failures = failed.filter((at) => at <= step.at - lag).length
         if (failures < PROBES_AFTER) continue
         // The engine's clock is in whole milliseconds.
-        const early = step.at - last < pauseUnits(failures) * world.retryDelayMs - 1
+        const early = step.at - last < (PAUSES[failures - PROBES_AFTER] ?? 1) * world.retryDelayMs - 1
         if (inFlight > 1 || early)
           problems.push(`${where}: ${failures} failures, then ${inFlight} at once after ${step.at - last} ms`)
       }
