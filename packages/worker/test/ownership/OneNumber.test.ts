@@ -8,7 +8,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
 import { CLOCK_ERROR_MS } from "../../src/dispatcher/SlidingWindow.ts"
 import { LEASE_TIMEOUT_MS } from "../../src/ownership/Shards.ts"
-import { OUTLIVES_ITS_LEASE_MS } from "../simulation/Shares.ts"
+import { OUTLIVES_ITS_LEASE_MS } from "../simulation/ShardTable.ts"
 
 const migration = (name: string) =>
   readFileSync(new URL(`../../../persistence/migrations/${name}`, import.meta.url), "utf8")

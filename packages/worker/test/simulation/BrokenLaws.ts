@@ -270,7 +270,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     model: changing("startsSince", () => (rated) => rated.map(() => ({ agesMs: [] })))
   },
   "L21: what a dead worker had begun and not recorded is not counted": {
-    model: changing("startsSince", (begun) => (rated) => begun(rated, () => undefined))
+    model: changing(
+      "startsSince",
+      (begun) => (rated) => begun(rated.map((one) => ({ ...one, mostUnrecorded: 0 })))
+    )
   },
   "L21: a permit is free when its attempt begins": {
     engine: () => {

@@ -22,7 +22,7 @@ import type {
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
 import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
-import { OUTLIVES_ITS_LEASE_MS } from "./Shares.ts"
+import { OUTLIVES_ITS_LEASE_MS, ShardTable } from "./ShardTable.ts"
 
 export class Model {
   /** Transactions that have published and may still commit, by shard; and the shards whose worker sleeps. */
@@ -39,9 +39,9 @@ export class Model {
   private readonly begins = new Map<string, Map<string, number>>()
   /** Attempts on record. */
   private readonly stored = new Set<string>()
-  /** Since when each queue row is unchanged, and when each shard was last taken over from a dead worker. */
+  /** Since when each queue row is unchanged, in microseconds. */
   private readonly since = new Map<string, number>()
-  readonly takenOver = new Map<number, number>()
+  readonly shards = new ShardTable(() => this.micros)
   private readonly now: () => number
   private readonly retryDelayMs: () => number
 
@@ -83,9 +83,16 @@ export class Model {
       claims: 0,
       atOnce: test
     })
-    this.since.set(deliveryId, this.now())
+    this.since.set(deliveryId, this.micros)
     this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId, test })
     return true
+  }
+
+  /** Clears the shard's doubt, unless a row that was due by then still waits. */
+  clearDoubt(shard: number, owner: object): boolean {
+    return this.shards.clearDoubt(shard, owner, (until) =>
+      [...this.queue.values()].some((row) => row.shard === shard && row.due <= until)
+    )
   }
 
   /** Whether the shard's worker sleeps, and must be notified. */
@@ -167,8 +174,9 @@ export class Model {
 
   load(rows: ReadonlyArray<DueRow>): ReadonlyArray<Content | null> {
     return rows.map((row) => {
-      const queued = this.queue.get(row.deliveryId)
-      if (queued === undefined || queued.attempts !== row.attempts) return null
+      const delivery = this.deliveries.get(row.deliveryId)
+      const isOpen = delivery?.status === "pending" || delivery?.status === "failed"
+      if (!isOpen || delivery.attempts !== row.attempts || delivery.endpointId !== row.endpointId) return null
       const endpoint = this.endpoints.get(row.endpointId)!
       const previous =
         endpoint.previous !== null && endpoint.previous.until > this.now() ? endpoint.previous.secret : null
@@ -194,15 +202,12 @@ export class Model {
     })
   }
 
-  startsSince(
-    rated: ReadonlyArray<RateLimited>,
-    inDoubtUntilOf: (shard: number) => number | undefined
-  ): ReadonlyArray<Starts> {
+  startsSince(rated: ReadonlyArray<RateLimited>): ReadonlyArray<Starts> {
     return rated.map(({ endpointId, mostUnrecorded, perSeconds, requests }) => {
       const begins = this.beginsOf(endpointId)
       const after = (moment: number) => [...begins.values()].filter((at) => at > moment - perSeconds * 1_000)
-      const until = inDoubtUntilOf(this.endpoints.get(endpointId)!.shard)
-      if (until !== undefined) {
+      const until = this.shards.inDoubtUntil(this.endpoints.get(endpointId)!.shard)
+      if (until !== null) {
         const stopped = until / 1_000 + OUTLIVES_ITS_LEASE_MS
         const due = [...this.queue.values()].filter(
           (row) => row.endpointId === endpointId && row.due <= stopped * 1_000
@@ -233,10 +238,10 @@ export class Model {
     for (const { count: asking, row: asked } of claims) {
       const row = this.queue.get(asked.deliveryId)
       if (row === undefined || row.attempts !== asked.attempts) continue
-      const unseen =
-        this.since.get(row.deliveryId)! > (this.takenOver.get(row.shard) ?? Number.POSITIVE_INFINITY)
+      const until = this.shards.inDoubtUntil(row.shard)
+      const unseen = until !== null && this.since.get(row.deliveryId)! > until
       const count = sending && asking === 2 && unseen ? 1 : asking
-      this.since.set(row.deliveryId, this.now())
+      this.since.set(row.deliveryId, this.micros)
       if (row.claims >= limit && count > row.claims) {
         this.queue.delete(row.deliveryId)
         this.deadLetters.add(row.deliveryId)
@@ -282,10 +287,10 @@ export class Model {
     for (const { at, attemptId, endpointId, rateLimited } of group)
       if (rateLimited) this.beginsOf(endpointId).set(attemptId, at)
     for (const [place, observed] of group.entries()) {
-      if (changed.has(observed.endpointId)) continue
       const delivery = this.deliveries.get(observed.deliveryId)
       const open = delivery?.status === "pending" || delivery?.status === "failed"
-      if (delivery === undefined || !open || delivery.attempts !== observed.ordinal - 1) {
+      const isNext = delivery !== undefined && open && delivery.attempts === observed.ordinal - 1
+      if (!isNext || changed.has(observed.endpointId)) {
         if (!this.stored.has(observed.attemptId)) tooLate.push(place)
         continue
       }
@@ -300,9 +305,9 @@ export class Model {
       if (row !== undefined && retry !== null) {
         const due = this.micros + retry * 1000
         this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, claims: 0, atOnce: false })
-        this.since.set(row.deliveryId, this.now())
+        this.since.set(row.deliveryId, this.micros)
       } else this.queue.delete(observed.deliveryId)
-      if (observed.exhausted) {
+      if (observed.exhausted && !this.deadLetters.has(observed.deliveryId)) {
         this.deadLetters.add(observed.deliveryId)
         deadLettered += 1
       }
@@ -381,7 +386,9 @@ export class Model {
   }
 
   delete(endpoint: Endpoint): void {
+    if (endpoint.deleted) return
     endpoint.deleted = true
+    this.begins.delete(endpoint.id)
     for (const delivery of [...this.deliveries.values()]) {
       if (delivery.endpointId !== endpoint.id) continue
       this.deliveries.delete(delivery.id)

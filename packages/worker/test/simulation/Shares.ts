@@ -6,6 +6,7 @@ import { Effect, type Scope } from "effect"
 import type { Owner } from "../../src/ownership/Ownership.ts"
 import type { Hearer } from "../../src/polling/Listener.ts"
 import { SHARDS } from "./Facts.ts"
+import type { Model } from "./Model.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 
 export interface Worker {
@@ -27,37 +28,25 @@ export interface Worker {
   readonly scope: Scope.CloseableScope
 }
 
-/** As `posthorn.outlives_its_lease`: an owner may start attempts for so long after its shard was taken over. */
-export const OUTLIVES_ITS_LEASE_MS = 4_500
-
 export class Shares {
   readonly workers: Array<Worker> = []
   private readonly time: VirtualTime
+  private readonly model: Model
   private readonly owners = new Map<number, Worker | null>()
-  /** The owner of a shard that was not given back, and the doubt passed to its last taker; as in `posthorn.shards`. */
-  private readonly unclean = new Map<number, Worker>()
-  private readonly inDoubtUntil = new Map<number, number>()
 
   /** A shard is taken over from a worker that did not give it back. */
   private readonly takenOver: (shard: number) => void
 
-  constructor(time: VirtualTime, takenOver: (shard: number) => void) {
+  constructor(time: VirtualTime, model: Model, takenOver: (shard: number) => void) {
     this.time = time
+    this.model = model
     this.takenOver = takenOver
     for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
   }
 
-  /** In microseconds; undefined when the last owner gave it back. */
-  inDoubtUntilOf(shard: number): number | undefined {
-    return this.inDoubtUntil.get(shard)
-  }
-
   /** Takes everything from a worker that is taken for dead: its shards were not given back cleanly. */
   abandon(worker: Worker): void {
-    for (const shard of worker.shards) {
-      this.owners.set(shard, null)
-      this.unclean.set(shard, worker)
-    }
+    for (const shard of worker.shards) this.owners.set(shard, null)
     worker.shards.clear()
     worker.term += 1
   }
@@ -92,26 +81,19 @@ export class Shares {
   }
 
   private give(shard: number, worker: Worker): void {
-    const last = this.unclean.get(shard)
-    if (last === undefined) this.inDoubtUntil.delete(shard)
-    else if (last !== worker) {
-      this.inDoubtUntil.set(shard, this.time.now * 1000)
-      this.takenOver(shard)
-    }
-    this.unclean.delete(shard)
+    const before = this.model.shards.inDoubtUntil(shard)
+    const until = this.model.shards.take(shard, worker)
+    if (until !== null && until !== before) this.takenOver(shard)
     this.owners.set(shard, worker)
     worker.shards.add(shard)
-    worker.owner!.taken(shard, this.inDoubtUntil.get(shard) ?? null)
+    worker.owner!.taken(shard, until)
   }
 
-  /** What each owner does now and then: `left` is whether something that was due by then still waits. */
-  clearDoubt(left: (shard: number, until: number) => boolean): void {
+  /** What each owner does now and then. */
+  clearDoubt(): void {
     for (const [shard, owner] of this.owners) {
-      const until = this.inDoubtUntil.get(shard)
-      if (until === undefined || !owner?.alive || !owner.certain || left(shard, until)) continue
-      if (this.time.now < until / 1_000 + OUTLIVES_ITS_LEASE_MS) continue
-      this.inDoubtUntil.delete(shard)
-      owner.owner!.cleared(shard)
+      if (this.model.shards.inDoubtUntil(shard) === null || !owner?.alive || !owner.certain) continue
+      if (this.model.clearDoubt(shard, owner)) owner.owner!.cleared(shard)
     }
   }
 
@@ -122,7 +104,7 @@ export class Shares {
         if (!from.alive || from.term !== term || !from.shards.has(shard)) return
         from.shards.delete(shard)
         this.owners.set(shard, null)
-        if (!from.owner!.idle(shard)) this.unclean.set(shard, from)
+        if (from.owner!.idle(shard)) this.model.shards.release(shard, from)
         this.balance()
       }),
       "move"

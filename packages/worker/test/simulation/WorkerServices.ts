@@ -43,8 +43,7 @@ export const services = (
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOfEndpoints: (lanes) => statement("dueOfEndpoints", () => model.dueOfEndpoints(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
-    startsSince: (rated) =>
-      statement("startsSince", () => model.startsSince(rated, (shard) => shares.inDoubtUntilOf(shard))),
+    startsSince: (rated) => statement("startsSince", () => model.startsSince(rated)),
     countClaims: (claims, limit, sending) =>
       statement("countClaims", () => model.countClaims(claims, limit, sending)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))

@@ -87,7 +87,7 @@ export class World implements Judged {
   /** When nobody heard notifications, in a deaf world. */
   readonly silences: Array<{ readonly from: number; readonly to: number }> = []
   private readonly lostHolders = new Map<string, number>()
-  private readonly shares = new Shares(this.time, (shard) => this.takenOver(shard))
+  private readonly shares = new Shares(this.time, this.model, (shard) => this.takenOver(shard))
   private readonly chance: Chance
   /** A second generator, so that features added later do not change the worlds of seeds in `MET_BEFORE`. */
   private readonly laterChance: Chance
@@ -174,9 +174,7 @@ export class World implements Judged {
   }
 
   private beat(): void {
-    const left = (shard: number, until: number) =>
-      [...this.model.queue.values()].some((row) => row.shard === shard && row.due <= until)
-    this.shares.clearDoubt(left)
+    this.shares.clearDoubt()
     this.time.after(HEARTBEAT_MS, () => this.beat())
   }
 
@@ -452,7 +450,6 @@ export class World implements Judged {
 
   /** Rows that wait in the shard were held by a worker that seems to have died. */
   private takenOver(shard: number): void {
-    this.model.takenOver.set(shard, this.time.now)
     for (const row of this.model.queue.values()) {
       if (row.shard !== shard || row.due > this.time.now * 1000) continue
       this.lostHolders.set(row.deliveryId, this.holdersLost(row.deliveryId) + 1)
