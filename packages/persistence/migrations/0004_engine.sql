@@ -324,7 +324,8 @@ begin
   cross join lateral (
     select count(*) as rows from (
       select from posthorn.queue q
-      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= s.stopped_at limit w.most
+      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= s.stopped_at
+      order by q.due_at, q.delivery_id limit w.most
     ) q
   ) waiting
   cross join lateral (

@@ -75,6 +75,13 @@ const RECORD_FAILED = recorded(
     .replace("null::integer", "30000")
     .replace("0::bigint; 20", `0::bigint; ${GROUP + 1}`)
 )
+/** Under a rate limit, and too late: another observation was first. */
+const RECORD_LIMITED = recorded(
+  COLUMNS.replace("attempts + 1::smallint", "attempts + 2::smallint").replace(
+    "null::text; false; 0::bigint",
+    "null::text; true; 0::bigint"
+  )
+)
 const SHARDS = "array(select generate_series(0, 31)::smallint)"
 
 const due = (skip: string) =>
@@ -102,6 +109,31 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     "endpoints_pkey",
     "failed_deliveries_pkey",
     "queue_pkey",
+    "workspaces_pkey"
+  ],
+  "record under a rate limit, too late": [
+    RECORD_LIMITED,
+    "attempt_starts_pkey",
+    "attempts_pkey",
+    "deliveries_pkey",
+    "endpoints_pkey"
+  ],
+  "blocked endpoints": [
+    `posthorn.blocked_endpoints(${["workspace_id", "delivery_id", "endpoint_id", "'failed'::text"].map(each).join(", ")})`,
+    "deliveries_pkey",
+    "endpoints_pkey",
+    "queue_pkey"
+  ],
+  "clear doubt": [`posthorn.clear_doubt(${SHARDS}, 'me')`, "shards_pkey"],
+  "starts since": [
+    `posthorn.starts_since(${["workspace_id", "endpoint_id", "5", "60", "5"].map(each).join(", ")})`,
+    "attempt_starts_pkey",
+    "shards_pkey"
+  ],
+  "next start": [
+    `(select posthorn.next_start(workspace_id, endpoint_id) from picked) as next`,
+    "attempt_starts_pkey",
+    "endpoints_pkey",
     "workspaces_pkey"
   ],
   "dead letters": [
