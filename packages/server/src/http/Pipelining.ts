@@ -144,7 +144,10 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
     socket.on("resume", () => feed(traffic))
     socket.on("close", () => {
       traffic.rest = NOTHING
+      // Node tells only the answer whose turn it was.
+      underWay -= traffic.answers.splice(0).length
       connections.delete(socket)
+      turn()
     })
   })
   server.on("request", ({ headers, socket }: IncomingMessage, response: ServerResponse) => {
@@ -155,8 +158,10 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
     answers.push(response)
     underWay++
     response.on("close", () => {
+      const index = answers.indexOf(response)
+      if (index < 0) return
       underWay--
-      answers.splice(answers.indexOf(response), 1)
+      answers.splice(index, 1)
       feed(traffic)
       turn()
     })

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from "node:http"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { boundPipelining } from "../../src/http/Pipelining.ts"
@@ -61,7 +61,12 @@ const written = (texts: ReadonlyArray<string>, ofAll: number, respond: (response
       server.listen(0, "127.0.0.1", () => {
         for (const text of texts) {
           const socket = connect((server.address() as { readonly port: number }).port, "127.0.0.1")
-          socket.resume().end(text)
+          socket.write(text)
+          let answers = 0
+          socket.on("data", (chunk) => {
+            answers += String(chunk).split("HTTP/1.1 ").length - 1
+            if (answers === text.split("GET ").length - 1) socket.end()
+          })
           socket.on("close", () => {
             if (++closed === texts.length) server.close(() => resume(Effect.succeed({ most, paths, closed })))
           })
@@ -79,6 +84,37 @@ describe("pipelining", () => {
         response.writeHead(404, { connection: "close" }).end()
       )
       expect(paths).toEqual(["/a"])
+    })
+  )
+
+  it.effect("§7.1 connections that end with requests under way give their places back", () =>
+    Effect.async<void>((resume) => {
+      const server = createServer()
+      boundPipelining(server, { ofOne: AT_ONCE, ofAll: 8 })
+      let [made, ended] = [0, 0]
+      const held: Array<Socket> = []
+      server.on("request", ({ url }, response: ServerResponse) => {
+        if (url === "/free") response.end()
+        else if (++made === 8) for (const socket of held) socket.destroy()
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as { readonly port: number }
+        for (let n = 0; n < 2; n++) {
+          const socket = connect(port, "127.0.0.1", () => socket.write(askFor("/held").repeat(8)))
+          held.push(socket)
+          socket.on("close", () => {
+            if (++ended < 2) return
+            const free = connect(port, "127.0.0.1", () => free.write(askFor("/free").repeat(20)))
+            let answers = 0
+            free.on("data", (chunk) => {
+              answers += String(chunk).split("HTTP/1.1 200").length - 1
+              if (answers < 20) return
+              free.destroy()
+              server.close(() => resume(Effect.void))
+            })
+          })
+        }
+      })
     })
   )
 
