@@ -11,7 +11,7 @@ const SHOWN = 5
 const SLIPS = 2
 
 /** Words whose lengths differ by more are not compared: there may be thousands of types. */
-const isSlip = (a: string, b: string) => Math.abs(a.length - b.length) <= SLIPS && edits(a, b) <= SLIPS
+const isSlip = (a: string, b: string) => Math.abs(a.length - b.length) <= SLIPS && edits(a, b, SLIPS) <= SLIPS
 
 const ending = /\.\*$/
 
