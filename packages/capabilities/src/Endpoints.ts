@@ -14,7 +14,7 @@ import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { isSignedByKeyPair, type SentRequestProfile } from "@posthorn/domain/RequestProfile"
-import { readKeys, signingKeyOf, writeKeys } from "@posthorn/domain/SigningSecret"
+import { readKeys, signingKeyOf, takenOver, writeKeys } from "@posthorn/domain/SigningSecret"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
@@ -27,7 +27,7 @@ import {
 } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
-import { encodeSecret, generateKeyPair, generateSecret, PUBLIC_KEY_PREFIX } from "@posthorn/signature"
+import { generateKeyPair, generateSecret, PUBLIC_KEY_PREFIX } from "@posthorn/signature"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
@@ -124,7 +124,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
 
-    /** A secret that is taken over, as it is sealed whatever its form; or a new one. */
+    /** A secret that is taken over, or a new one, as it is sealed. */
     const firstSecret = ({ signingSecret, signingSecretEncoding }: NewEndpoint) => {
       if (signingSecret === undefined)
         return signingSecretEncoding === undefined
@@ -133,7 +133,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       const key = signingKeyOf(Redacted.value(signingSecret), signingSecretEncoding)
       return key === undefined
         ? Effect.fail(invalid("/signingSecret", "Expected the base64 of 24 to 64 bytes after whsec_"))
-        : Effect.succeed(Redacted.make(encodeSecret(key)))
+        : Effect.succeed(Redacted.make(takenOver(key)))
     }
 
     /** A secret, with a new key pair if one is wanted. */

@@ -8,14 +8,8 @@
 import { createPublicKey, verify as ed25519, timingSafeEqual } from "node:crypto"
 import { compact } from "@posthorn/domain/JsonText"
 import { type HmacSignature, type RequestProfile, signaturesOf } from "@posthorn/domain/RequestProfile"
-import { readKeys } from "@posthorn/domain/SigningSecret"
-import {
-  decodeKey,
-  decodePrivateKey,
-  signWithKeys,
-  signWithRecipe,
-  TOLERANCE_SECONDS
-} from "@posthorn/signature"
+import { hmacKeysOf, readKeys } from "@posthorn/domain/SigningSecret"
+import { decodePrivateKey, signWithKeys, signWithRecipe, TOLERANCE_SECONDS } from "@posthorn/signature"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted } from "effect"
 
@@ -101,7 +95,7 @@ const standardCheck = (header: HeaderOf): Check => {
     fits: (body, sealed) => {
       if (sealed === null) return false
       const { privateKey, secret } = readKeys(Redacted.value(sealed))
-      const right = signWithKeys(id, timestamp, body, [decodeKey(secret)])
+      const right = signWithKeys(id, timestamp, body, [hmacKeysOf(secret).standard])
       if (entriesOf(header, "v1,").some((entry) => equal(entry, right))) return true
       if (privateKey === null) return false
       const key = createPublicKey(decodePrivateKey(privateKey))
@@ -132,7 +126,7 @@ const hmacCheck = (header: HeaderOf, recipe: HmacSignature): Check => {
     isTimed: recipe.content.includes("{timestamp}"),
     fits: (body, sealed) => {
       if (sealed === null) return false
-      const key = decodeKey(readKeys(Redacted.value(sealed)).secret)
+      const key = hmacKeysOf(readKeys(Redacted.value(sealed)).secret).recipe
       return equal(header(recipe.header), signWithRecipe(recipe, { id, timestamp, body }, key).trim())
     }
   }

@@ -65,7 +65,7 @@ const recipes: ReadonlyArray<SignatureRecipe> = [
   })
 ]
 
-const kinds: ReadonlyArray<SecretKind> = ["whsec", "text"]
+const kinds: ReadonlyArray<SecretKind> = ["posthorn", "whsec", "text"]
 
 interface Request {
   readonly file: string
@@ -91,7 +91,12 @@ const keysOf = ({ scheme }: SignatureRecipe, kind: SecretKind) => {
     return { key: Buffer.from(secret), other: "whsec_ an old platform's 0wn secret", secret }
   }
   const secret = generateSecret()
-  return { key: decodeSecret(secret), other: encodeSecret(Buffer.alloc(32, 1)), secret }
+  const isWhole = kind === "posthorn" && scheme === "hmac"
+  return {
+    key: isWhole ? Buffer.from(secret) : decodeSecret(secret),
+    other: encodeSecret(Buffer.alloc(32, 1)),
+    secret
+  }
 }
 
 const requestsOf = (recipe: SignatureRecipe, kind: SecretKind, file: string): ReadonlyArray<Request> => {

@@ -265,8 +265,17 @@ const fields = Schema.Struct({
   ...shape
 })
 
+/** Whether what is signed begins like the text of a standard signature: `<id>.<timestamp>.`. */
+const isStandard = (content: string) =>
+  /^[^.]+\.\d+\./.test(content.replaceAll("{id}", "id").replaceAll("{timestamp}", "0"))
+
 /** The place of what is wrong, and what. */
 const flaw = ({ authentication, headers = [], signatures = [] }: typeof fields.Type) => {
+  const forging = signatures.findIndex((recipe) => recipe.scheme === "hmac" && isStandard(recipe.content))
+  if (forging >= 0) {
+    const message = "Expected another text than standard_v1 signs: use that recipe"
+    return { path: ["signatures", forging, "content"], message }
+  }
   const seen = new Set<string>(authentication === undefined ? [] : ["authorization"])
   const names = [
     ...headers.map(({ name }, n) => ({ name, path: ["headers", n, "name"] })),

@@ -26,11 +26,16 @@ export const signingKeyOf = (secret: string, encoding?: "text"): Uint8Array | un
 
 /** What an endpoint signs with. */
 export interface SigningKeys {
-  /** `whsec_…`. */
+  /** `whsec_…` if Posthorn made it, else as `takenOver` writes it. */
   readonly secret: string
   /** `whsk_…`; null as long as the endpoint has no key pair. */
   readonly privateKey: string | null
 }
+
+const TAKEN_OVER = "taken_"
+
+/** A secret that was taken over, as it is sealed whatever its form. */
+export const takenOver = (key: Uint8Array): string => TAKEN_OVER + Encoding.encodeBase64(key)
 
 /** As they are sealed: one text, so that secret and key pair rotate together. */
 export const writeKeys = ({ privateKey, secret }: SigningKeys): string =>
@@ -39,4 +44,16 @@ export const writeKeys = ({ privateKey, secret }: SigningKeys): string =>
 export const readKeys = (text: string): SigningKeys => {
   const [secret = "", privateKey = null] = text.split(" ")
   return { secret, privateKey }
+}
+
+/**
+ * The HMAC keys of a secret as it is sealed. A recipe chooses what it signs, so it has another key than standard signatures, and
+ * can forge none: the whole text's bytes. Senders that were moved used one key for all, so a secret that was taken over is both.
+ */
+export const hmacKeysOf = (
+  secret: string
+): { readonly standard: Uint8Array; readonly recipe: Uint8Array } => {
+  const [, prefix, base64] = /^(whsec_|taken_)(.*)$/.exec(secret) ?? []
+  const standard = Either.getOrThrow(Encoding.decodeBase64(base64 ?? ""))
+  return { standard, recipe: prefix === TAKEN_OVER ? standard : new TextEncoder().encode(secret) }
 }

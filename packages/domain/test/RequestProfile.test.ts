@@ -119,6 +119,9 @@ describe("RequestProfile", () => {
       { content: "{body}{" },
       { content: "}{body}" },
       { content: "{{body}}" },
+      { content: "{id}.{timestamp}.{body}" },
+      { content: "evt_1.17{timestamp}.{body}" },
+      { content: "evt_{timestamp}.1767225600.[{body}" },
       { format: "sha256=" },
       { format: "{signature}{signature}" },
       { format: "{signature}{body}" },
@@ -136,7 +139,7 @@ describe("RequestProfile", () => {
       flawsOf({
         signatures: [
           { ...HMAC, content: "{timestamp}.{body}", format: "t={timestamp},v1={signature}" },
-          { ...HMAC, header: "x-b", content: "{id}.{timestamp}.{body}" }
+          { ...HMAC, header: "x-b", content: "{timestamp}.{id}.{body}" }
         ]
       }),
       []

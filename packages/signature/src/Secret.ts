@@ -2,8 +2,7 @@
  * Signing secrets: `whsec_` and the standard base64, with padding, of the HMAC key.
  *
  * Posthorn's keys are 32 random bytes, and `decodeSecret` takes nothing else: a secret cut short while it was copied
- * fails here instead of signing with another key. A key that Posthorn took over from another sender has another length and
- * is kept in the same form; `decodeKey` reads it. Node's own decoder would not notice: it skips what it cannot read
+ * fails here instead of signing with another key. Node's own decoder would not notice: it skips what it cannot read
  * and takes the URL-safe alphabet as well. Source: spec §2.1 and §4.1.
  */
 import { randomBytes } from "node:crypto"
@@ -44,9 +43,6 @@ export const decodeStandardSecret = (secret: string): Buffer => {
     `This is not a signing secret: expected whsec_ and the base64 of ${min} to ${max} bytes, usually 32.`
   )
 }
-
-/** The HMAC key of a secret that was checked before it was stored; of any length. */
-export const decodeKey = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX.length), "base64")
 
 /** Decodes only the one canonical spelling, by writing the key back. */
 const decode = (secret: string): Buffer | undefined => {

@@ -13,7 +13,6 @@ export {
   PUBLIC_KEY_PREFIX
 } from "./KeyPair.ts"
 export {
-  decodeKey,
   decodeSecret,
   decodeStandardSecret,
   encodeSecret,

@@ -84,7 +84,7 @@ it("§4.1 makes key pairs, accepts a seed, and refuses invalid keys without repe
   expect(sign({ ...one, secrets: [`whsk_${seed.toString("base64")}`] })).toBe(signature)
   for (const wrong of [publicKey, privateKey.slice(0, -4), privateKey.replace("whsk_", "whsec_"), ""]) {
     expect(() => decodePrivateKey(wrong)).toThrow(InvalidSecret)
-    expect(() => decodePrivateKey(wrong)).not.toThrow(new RegExp(`${wrong.slice(6, 20) || "never"}`))
+    expect(() => decodePrivateKey(wrong)).not.toThrow(wrong.slice(6, 20) || "never")
   }
   for (const wrong of [privateKey, publicKey.slice(0, -1), ""]) {
     expect(() => decodePublicKey(wrong)).toThrow(InvalidSecret)

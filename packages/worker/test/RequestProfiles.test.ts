@@ -179,14 +179,36 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
         format: "t={timestamp},v1={signature}"
       }
       const { kept, request, secret } = yield* requestOf({ signatures: [stripe], body: "payload" })
-      const key = Buffer.from(secret.slice("whsec_".length), "base64")
       const signature = request.headers["stripe-signature"]!
 
       const timestamp = request.headers["webhook-timestamp"]!
-      const digest = createHmac("sha256", key).update(`${timestamp}.${request.body}`).digest("hex")
+      const digest = createHmac("sha256", secret).update(`${timestamp}.${request.body}`).digest("hex")
       assert.strictEqual(signature, `t=${timestamp},v1=${digest}`)
       assert.isUndefined(request.headers["webhook-signature"])
       assert.strictEqual(kept["Stripe-Signature"], signature)
+    })
+  )
+
+  it.scoped("§2.9 can forge no standard signature, whatever is signed", () =>
+    Effect.gen(function* () {
+      const forging = {
+        scheme: "hmac",
+        algorithm: "sha256",
+        encoding: "base64",
+        header: "x-forged",
+        content: "whd_forged.{timestamp}.{body}",
+        format: "v1,{signature}"
+      } as const
+      const { request, secret } = yield* requestOf({ signatures: [forging], body: "payload" })
+      const headers = { ...request.headers, "webhook-id": "whd_forged" }
+      const by = (key: string | Buffer) =>
+        new Webhook(key, { format: "raw" }).verify(request.body, {
+          ...headers,
+          "webhook-signature": request.headers["x-forged"]!
+        })
+
+      by(secret)
+      assert.throws(() => by(Buffer.from(secret.slice("whsec_".length), "base64")), "No matching signature")
     })
   )
 

@@ -180,6 +180,7 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "120 seconds" })("m
             url: url(n),
             signingSecret: sender.newSecret(),
             policy: { retries: { kind: "none" } },
+            externalId: `customer-${n}`,
             eventTypes: ["*"]
           }
         })

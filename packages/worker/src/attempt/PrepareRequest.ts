@@ -17,20 +17,14 @@ import {
   sentHeaders,
   shownHeaders
 } from "@posthorn/domain/RequestSecrets"
-import { readKeys } from "@posthorn/domain/SigningSecret"
+import { hmacKeysOf, readKeys } from "@posthorn/domain/SigningSecret"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { concealedIn } from "@posthorn/egress/Concealment"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import {
-  decodeKey,
-  decodePrivateKey,
-  type SigningKey,
-  signWithKeys,
-  signWithRecipe
-} from "@posthorn/signature"
+import { decodePrivateKey, type SigningKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
 import { Data, Either, Option, Redacted, Schema } from "effect"
 import { type Authentication, authenticationOf, NONE } from "./Authentication.ts"
 import type { Resolve } from "./Policies.ts"
@@ -131,19 +125,19 @@ export const makePrepare = (
   ): Signers => {
     const open = (sealed: Uint8Array) => {
       const { privateKey, secret } = readKeys(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
-      const hmac = decodeKey(secret)
+      const hmac = hmacKeysOf(secret)
       const pair = privateKey === null ? [] : [decodePrivateKey(privateKey)]
       const standard = schemes.flatMap(
-        (scheme): ReadonlyArray<SigningKey> => (scheme === "standard_v1" ? [hmac] : pair)
+        (scheme): ReadonlyArray<SigningKey> => (scheme === "standard_v1" ? [hmac.standard] : pair)
       )
-      return { hmac, standard }
+      return { recipe: hmac.recipe, standard }
     }
     const current = open(secret)
     const previous = previousSecret === null ? null : unlessLost(() => open(previousSecret))
     const keys = [...current.standard, ...(previous?.standard ?? [])]
     return {
       standard: ({ body, id, timestamp }) => signWithKeys(id, timestamp, body, keys),
-      hmac: (recipe, signed) => signWithRecipe(recipe, signed, current.hmac)
+      hmac: (recipe, signed) => signWithRecipe(recipe, signed, current.recipe)
     }
   }
 

@@ -27,7 +27,7 @@ const nameOf = (recipe: SignatureRecipe) =>
 
 export const Verifiers = ({ signatures }: { signatures: ReadonlyArray<SignatureRecipe> }) => {
   const [language, setLanguage] = useState<Language>("TypeScript")
-  const [secret, setSecret] = useState<SecretKind>("whsec")
+  const [secret, setSecret] = useState<SecretKind>("posthorn")
   return (
     <Card
       title="Verify it"
@@ -47,12 +47,9 @@ export const Verifiers = ({ signatures }: { signatures: ReadonlyArray<SignatureR
               value={secret}
               onChange={(next) => setSecret(next as SecretKind)}
               choices={[
-                {
-                  id: "whsec",
-                  label: "Begins with whsec_",
-                  about: "Posthorn's own, or another in its format."
-                },
-                { id: "text", label: "A text taken over", about: "The key is the whole text." }
+                { id: "posthorn", label: "Posthorn's own", about: "From a rotation: HMAC takes all of it." },
+                { id: "whsec", label: "Taken over, whsec_", about: "The key is the base64 behind it." },
+                { id: "text", label: "Taken over, a text", about: "The key is the whole text." }
               ]}
             />
           )}

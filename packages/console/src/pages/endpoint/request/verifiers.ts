@@ -10,15 +10,18 @@ import type { HmacSignature, SignatureRecipe } from "@posthorn/domain/RequestPro
 export const languages = ["TypeScript", "Python", "Go"] as const
 export type Language = (typeof languages)[number]
 
-/** How the key is made of the secret: `whsec_` and base64, or the bytes of a text that another sender chose. */
-export type SecretKind = "whsec" | "text"
+/** Whose secret it is: Posthorn's, or one that was taken over, as `whsec_` and base64, or as a text. */
+export type SecretKind = "posthorn" | "whsec" | "text"
 
 export const verifierOf = (recipe: SignatureRecipe, secret: SecretKind, language: Language): string =>
   recipe.scheme === "hmac"
-    ? hmac[language](readOf(recipe), secret)
+    ? hmac[language](readOf(recipe), secret === "whsec" ? "base64" : "text")
     : recipe.scheme === "standard_v1a"
       ? publicKey[language]
-      : standard[language](secret)
+      : standard[language](secret === "text" ? "text" : "base64")
+
+/** The key: the bytes of the base64 behind `whsec_`, or of the whole text. */
+type KeyKind = "base64" | "text"
 
 /** A template without its braces: literal text, and names of variables. */
 type Piece = { readonly text: string } | { readonly name: string }
@@ -89,7 +92,7 @@ const inGo = (pieces: ReadonlyArray<Piece>) =>
 const update = (pieces: ReadonlyArray<Piece>) =>
   pieces.length === 0 ? "" : `.update(${inTypeScript(pieces)})`
 
-const typescriptKey = (secret: SecretKind) =>
+const typescriptKey = (secret: KeyKind) =>
   secret === "text"
     ? [`  if (secret === "") throw new Error(${quoted(NO_SECRET)})`, `  const key = Buffer.from(secret)`]
     : [
@@ -97,7 +100,7 @@ const typescriptKey = (secret: SecretKind) =>
         `  const key = Buffer.from(secret.slice("whsec_".length), "base64")`
       ]
 
-const pythonKey = (secret: SecretKind) =>
+const pythonKey = (secret: KeyKind) =>
   secret === "text"
     ? [`    if secret == "":`, `        raise ValueError(${quoted(NO_SECRET)})`, `    key = secret.encode()`]
     : [
@@ -110,7 +113,7 @@ const pythonKey = (secret: SecretKind) =>
 const goError = (message: string) =>
   `errors.New(${quoted(message.charAt(0).toLowerCase() + message.slice(1))})`
 
-const goKey = (secret: SecretKind) =>
+const goKey = (secret: KeyKind) =>
   secret === "text"
     ? [`\tif secret == "" {`, `\t\treturn ${goError(NO_SECRET)}`, `\t}`, `\tkey := []byte(secret)`]
     : [
@@ -160,7 +163,7 @@ const pythonClock = [
   `        raise ValueError(${quoted(TOO_OFF)})`
 ]
 
-const standard: Record<Language, (secret: SecretKind) => string> = {
+const standard: Record<Language, (secret: KeyKind) => string> = {
   TypeScript: (secret) =>
     lines(
       "// npm install standardwebhooks",
@@ -302,7 +305,7 @@ const publicKey: Record<Language, string> = {
   )
 }
 
-const hmac: Record<Language, (read: Read, secret: SecretKind) => string> = {
+const hmac: Record<Language, (read: Read, secret: KeyKind) => string> = {
   TypeScript: (read, secret) =>
     lines(
       `import { createHmac, timingSafeEqual } from "node:crypto"`,
@@ -327,7 +330,7 @@ const hmac: Record<Language, (read: Read, secret: SecretKind) => string> = {
       pieces.length === 0 ? [] : [`${inPython(pieces)}.encode()`]
     const content = [...part(read.before), "body", ...part(read.after)].join(" + ")
     return lines(
-      (secret === "whsec" || read.encoding === "base64") && "import base64",
+      (secret === "base64" || read.encoding === "base64") && "import base64",
       "import hashlib",
       "import hmac",
       read.signsTimestamp && "import time",
@@ -358,12 +361,12 @@ const hmac: Record<Language, (read: Read, secret: SecretKind) => string> = {
       ...goImports(
         "crypto/hmac",
         `crypto/${hash}`,
-        (secret === "whsec" || read.encoding === "base64") && "encoding/base64",
+        (secret === "base64" || read.encoding === "base64") && "encoding/base64",
         read.encoding === "hex" && "encoding/hex",
         "errors",
         "net/http",
         read.signsTimestamp && "strconv",
-        secret === "whsec" && "strings",
+        secret === "base64" && "strings",
         read.signsTimestamp && "time"
       ),
       "",
