@@ -22,8 +22,8 @@ const STOPPING =
   /^\{.*"message":"Stopping: what is in flight is finished first; Ctrl-C again stops at once\."\}\n/m
 const ENDPOINTS = 50
 const IN_FLIGHT = 100
-/** 28 times 4 slots: a tenth stays free for other workspaces, and 100 are for this one. */
-const SLOTS = { WORKER_BATCH_SIZE: "28" }
+/** 34 times 4 slots: a quarter stays free for receivers that answer, and 100 are for these. */
+const SLOTS = { WORKER_BATCH_SIZE: "34" }
 
 /** The shards that their last owner did not give back. */
 const unclean = Effect.flatMap(
