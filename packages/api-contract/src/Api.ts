@@ -8,7 +8,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
 import { ApiTokensApi } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
-import { CallerApi } from "./Caller.ts"
+import { CallerApi } from "./Callers.ts"
 import { ConsoleLinksApi } from "./ConsoleLinks.ts"
 import { ConsoleSessionsApi } from "./ConsoleSessions.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
@@ -20,7 +20,7 @@ import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { failure } from "./Problem.ts"
 import { ReplaysApi } from "./Replays.ts"
-import { StatisticsApi } from "./Statistics.ts"
+import { OverviewApi } from "./Statistics.ts"
 import { TracesApi } from "./Traces.ts"
 import { WorkspaceSettingsApi } from "./WorkspaceSettings.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
@@ -37,7 +37,7 @@ pass over those you do not know.`
 export class Api extends HttpApi.make("posthorn")
   .add(WorkspacesApi)
   .add(WorkspaceSettingsApi)
-  .add(StatisticsApi)
+  .add(OverviewApi)
   .add(EndpointsApi)
   .add(DeliveriesApi)
   .add(ReplaysApi)

@@ -23,9 +23,9 @@ import {
   PageOf,
   pageQuery,
   Slug,
-  sent,
+  strictRequest,
   withStatus
-} from "./Wire.ts"
+} from "./Shapes.ts"
 
 const fields = {
   id: Id("token"),
@@ -73,7 +73,7 @@ export const CreateApiToken = Schema.Struct({
 const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(CreateApiToken))
+  .setPayload(strictRequest(CreateApiToken))
   .addSuccess(withStatus(201, CreatedApiToken))
   .addError(failure(LimitReached))
   .addError(failure(IdempotencyKeyReused))
@@ -98,7 +98,7 @@ export const ApiTokenPage = PageOf("ApiToken", ApiToken)
 
 const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(ApiTokenPage)
   .annotate(OpenApi.Summary, "List API tokens")
   .annotate(
@@ -117,7 +117,7 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
 const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
   .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token") }))
   .setUrlParams(
-    sent(
+    strictRequest(
       Schema.Struct({
         descendants: Flag(
           "Also revoke every token made by this one, directly or through others, even if one in between is already revoked."

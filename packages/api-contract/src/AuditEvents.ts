@@ -7,7 +7,7 @@ import { A_DAY_LATER, exampleId } from "./Examples.ts"
 import { actorFields, Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { Moment, PageOf, pageQuery, Slug, Storable, sent } from "./Wire.ts"
+import { Moment, PageOf, pageQuery, Slug, Storable, strictRequest } from "./Shapes.ts"
 
 export const AuditEvent = Schema.Struct({
   id: Id("audit"),
@@ -77,7 +77,7 @@ const filters = {
 const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slug/audit-events")
   .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...filters })))
+  .setUrlParams(strictRequest(Schema.Struct({ ...pageQuery, ...filters })))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List audit events")
   .annotate(
@@ -95,7 +95,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
 
 const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "/audit-events")
   .middleware(OperatorGate)
-  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...filters })))
+  .setUrlParams(strictRequest(Schema.Struct({ ...pageQuery, ...filters })))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")
   .annotate(OpenApi.Description, "Newest first: workspaces created and deleted. It outlives the workspaces.")

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { NullOr, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Slug } from "./Wire.ts"
+import { IdParam, Slug } from "./Shapes.ts"
 
 export const AuthenticationCheck = Schema.Struct({
   ok: Schema.Boolean.annotations({

@@ -7,7 +7,7 @@ import { RoleOfMember, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Slug, sent, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, Slug, strictRequest, withStatus } from "./Shapes.ts"
 
 const MAX_SECONDS = 3600
 
@@ -47,7 +47,7 @@ export type ConsoleLink = typeof ConsoleLink.Type
 const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces/:slug/console-links")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(CreateConsoleLink))
+  .setPayload(strictRequest(CreateConsoleLink))
   .addSuccess(withStatus(201, ConsoleLink))
   .addError(failure(MemberNotFound))
   .addError(failure(IdempotencyKeyReused))

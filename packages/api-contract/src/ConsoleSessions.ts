@@ -9,7 +9,7 @@ import { Id, IdOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, PageOf, pageQuery, Slug, sent } from "./Wire.ts"
+import { IdParam, PageOf, pageQuery, Slug, strictRequest } from "./Shapes.ts"
 
 export const ConsoleSession = Schema.Struct({
   id: Id("consoleSession"),
@@ -37,7 +37,7 @@ export const ConsoleSessionPage = PageOf("ConsoleSession", ConsoleSession)
 
 const listConsoleSessions = HttpApiEndpoint.get("listConsoleSessions", "/workspaces/:slug/console-sessions")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(ConsoleSessionPage)
   .annotate(OpenApi.Summary, "List console sessions")
   .annotate(OpenApi.Description, "Who is signed in to the console now, newest first. Never with a secret.")

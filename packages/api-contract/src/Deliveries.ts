@@ -16,7 +16,16 @@ import { A_DAY_LATER } from "./Examples.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
+import {
+  IdParam,
+  idempotencyKey,
+  Moment,
+  PayloadChoice,
+  pageQuery,
+  Slug,
+  strictRequest,
+  withStatus
+} from "./Shapes.ts"
 
 /** Filters that every list of deliveries takes. */
 export const deliveryFilters = {
@@ -33,7 +42,7 @@ const listWebhookDeliveries = HttpApiEndpoint.get(
   "/workspaces/:slug/webhooks/:endpointId/deliveries"
 )
   .setPath(inEndpoint)
-  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...deliveryFilters })))
+  .setUrlParams(strictRequest(Schema.Struct({ ...pageQuery, ...deliveryFilters })))
   .addSuccess(DeliveryPage)
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "List an endpoint's deliveries")
@@ -57,7 +66,7 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
 )
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(
-    sent(
+    strictRequest(
       Schema.Struct({
         ...pageQuery,
         ...deliveryFilters,
@@ -107,7 +116,7 @@ const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
   "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts"
 )
   .setPath(inDelivery)
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(AttemptPage)
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "List a delivery's attempts")

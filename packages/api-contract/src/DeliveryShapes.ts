@@ -16,7 +16,7 @@ import {
   TraceId,
   TypeOfEvent
 } from "./Fields.ts"
-import { JsonValue, PageOf } from "./Wire.ts"
+import { JsonValue, PageOf } from "./Shapes.ts"
 
 export const DeliveryStatus = States.DeliveryStatus.annotations({
   identifier: "DeliveryStatus",

@@ -8,7 +8,7 @@ import { exampleId, TIME } from "./Examples.ts"
 import { EndpointId, Id, Integer, IntegerOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Slug } from "./Wire.ts"
+import { IdParam, Slug } from "./Shapes.ts"
 
 const NextStep = Schema.Struct({
   operation: NullOr(

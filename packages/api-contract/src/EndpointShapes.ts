@@ -7,7 +7,7 @@ import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
 import { A_DAY_LATER, PUBLIC_KEY, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
 import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
-import { PageOf, Storable, withDefault } from "./Wire.ts"
+import { PageOf, Storable, withDefault } from "./Shapes.ts"
 
 const Enabled = Schema.Boolean.annotations({
   description: "Whether deliveries are sent to it.",

@@ -24,17 +24,17 @@ import {
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
+import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, strictRequest, withStatus } from "./Shapes.ts"
 import { explainSignature } from "./Signatures.ts"
 import { getEndpointStats } from "./Statistics.ts"
 import { sendTestEvent } from "./TestSends.ts"
-import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") })
 
 const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(CreateWebhookEndpoint))
+  .setPayload(strictRequest(CreateWebhookEndpoint))
   .addSuccess(withStatus(201, WebhookEndpoint))
   .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
@@ -61,7 +61,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
 const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(
-    sent(
+    strictRequest(
       Schema.Struct({
         ...pageQuery,
         externalId: Schema.optional(
@@ -108,7 +108,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
 )
   .setPath(inEndpoint)
   .setHeaders(Schema.Struct(ifMatch))
-  .setPayload(sent(UpdateWebhookEndpoint))
+  .setPayload(strictRequest(UpdateWebhookEndpoint))
   .addSuccess(WebhookEndpointDetail)
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(InvalidWebhookUrl))

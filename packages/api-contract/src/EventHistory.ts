@@ -22,8 +22,8 @@ import {
   pageQuery,
   Slug,
   Storable,
-  sent
-} from "./Wire.ts"
+  strictRequest
+} from "./Shapes.ts"
 
 export const Event = Schema.Struct({
   id: Id("event", "`evt_…`; newer events have greater ids."),
@@ -62,7 +62,7 @@ export const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
 export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/events")
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(
-    sent(
+    strictRequest(
       Schema.Struct({
         ...pageQuery,
         eventType: Schema.optional(EventType),
@@ -155,7 +155,7 @@ export const purgeEvent = HttpApiEndpoint.post("purgeEvent", "/workspaces/:slug/
 
 export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces/:slug/event-types")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(EventTypePage)
   .annotate(OpenApi.Summary, "List event types")
   .annotate(

@@ -9,7 +9,7 @@ import { Id, TypeOfEvent } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, JsonValue, Slug, Storable, sent, withStatus } from "./Wire.ts"
+import { idempotencyKey, JsonValue, Slug, Storable, strictRequest, withStatus } from "./Shapes.ts"
 
 export const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
@@ -40,7 +40,7 @@ export const PublishedEvent = Schema.Struct({
 const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/events")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(IdempotencyKey) }))
-  .setPayload(sent(PublishEvent))
+  .setPayload(strictRequest(PublishEvent))
   .addSuccess(withStatus(202, PublishedEvent))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(QuotaExceeded))

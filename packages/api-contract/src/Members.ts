@@ -11,7 +11,16 @@ import { Id, RoleOfMember, Text } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
+import {
+  IdParam,
+  idempotencyKey,
+  Label,
+  PageOf,
+  pageQuery,
+  Slug,
+  strictRequest,
+  withStatus
+} from "./Shapes.ts"
 
 export const Member = Schema.Struct({
   id: Id("member"),
@@ -50,7 +59,7 @@ const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member") })
 
 const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(MemberPage)
   .annotate(OpenApi.Summary, "List members")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were added.")
@@ -66,7 +75,7 @@ const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/member
 const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(AddMember))
+  .setPayload(strictRequest(AddMember))
   .addSuccess(withStatus(201, Member))
   .addError(failure(MemberEmailTaken))
   .addError(failure(IdempotencyKeyReused))
@@ -84,7 +93,7 @@ const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
 
 const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/members/:memberId")
   .setPath(inMember)
-  .setPayload(sent(UpdateMember))
+  .setPayload(strictRequest(UpdateMember))
   .addSuccess(Member)
   .addError(failure(MemberNotFound))
   .addError(failure(MemberEmailTaken))

@@ -8,7 +8,7 @@ import { Id, IdOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, sent } from "./Wire.ts"
+import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, strictRequest } from "./Shapes.ts"
 
 export const Notification = Schema.Struct({
   id: Id("notification"),
@@ -31,7 +31,7 @@ export const NotificationPage = PageOf("Notification", Notification)
 
 const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/:slug/notifications")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(NotificationPage)
   .annotate(OpenApi.Summary, "List notifications")
   .annotate(OpenApi.Description, "Newest first, read and unread alike.")

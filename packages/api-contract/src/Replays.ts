@@ -21,10 +21,10 @@ import {
   PageOf,
   pageQuery,
   Slug,
-  sent,
+  strictRequest,
   withDefault,
   withStatus
-} from "./Wire.ts"
+} from "./Shapes.ts"
 
 const ReplayableStatus = States.ReplayableStatus.annotations({
   identifier: "ReplayableStatus",
@@ -108,7 +108,7 @@ const inReplay = Schema.Struct({ slug: Slug, replayId: IdParam("replay") })
 const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webhooks/:endpointId/replays")
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(StartReplay))
+  .setPayload(strictRequest(StartReplay))
   .addSuccess(withStatus(202, Replay))
   .addSuccess(withStatus(200, ReplayCount))
   .addError(failure(WebhookEndpointNotFound))
@@ -136,7 +136,7 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
 
 const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhooks/replays")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(ReplayPage)
   .annotate(OpenApi.Summary, "List replay jobs")
   .annotate(OpenApi.Description, "Newest first, with their progress.")

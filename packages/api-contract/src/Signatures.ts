@@ -6,7 +6,7 @@ import { DELIVERED, SIGNED } from "./Examples.ts"
 import { Text } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Slug, sent } from "./Wire.ts"
+import { IdParam, Slug, strictRequest } from "./Shapes.ts"
 
 const MOST_HEADERS = 100
 const LONGEST_HEADER = 4_096
@@ -61,7 +61,7 @@ export const explainSignature = HttpApiEndpoint.post(
   "/workspaces/:slug/webhooks/:endpointId/explain-signature"
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
-  .setPayload(sent(ExplainSignature))
+  .setPayload(strictRequest(ExplainSignature))
   .addSuccess(SignatureExplanation)
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "Explain a signature")

@@ -11,7 +11,7 @@ import { Id, Integer, IntegerOrNull, NullOr, SlugOfWorkspace, Text, Timestamp } 
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Clamped, IdParam, Slug, sent, withDefault } from "./Wire.ts"
+import { Clamped, IdParam, Slug, strictRequest, withDefault } from "./Shapes.ts"
 
 const figures = {
   delivered: Integer("Deliveries created in this time that were answered 2xx.", 998),
@@ -49,7 +49,7 @@ export const getEndpointStats = HttpApiEndpoint.get(
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setUrlParams(
-    sent(
+    strictRequest(
       Schema.Struct({
         hours: withDefault(
           Clamped(`How many hours; out of range is clamped into 1 to ${MAX_HOURS}.`, {
@@ -138,7 +138,7 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
   )
 
 /** The group `overview`. `getEndpointStats` belongs to the group `endpoints`. */
-export class StatisticsApi extends HttpApiGroup.make("overview")
+export class OverviewApi extends HttpApiGroup.make("overview")
   .add(getOverview)
   .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Overview")

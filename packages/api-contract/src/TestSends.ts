@@ -11,7 +11,7 @@ import { Schema } from "effect"
 import { Delivery } from "./DeliveryShapes.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, JsonValue, Slug, sent, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, JsonValue, Slug, strictRequest, withStatus } from "./Shapes.ts"
 
 const MAX_WAIT_SECONDS = 15
 
@@ -40,7 +40,7 @@ export const sendTestEvent = HttpApiEndpoint.post(
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(SendTestEvent))
+  .setPayload(strictRequest(SendTestEvent))
   .addSuccess(withStatus(202, Delivery))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(WebhookEndpointDisabled))

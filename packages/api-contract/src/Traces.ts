@@ -7,7 +7,7 @@ import { Id, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Slug } from "./Wire.ts"
+import { Slug } from "./Shapes.ts"
 
 const KINDS = [
   "`event`: it was published; `eventType`, `traceId`, `deliveries`, `missed`, `actor`.",

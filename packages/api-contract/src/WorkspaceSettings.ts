@@ -6,7 +6,7 @@ import { PolicyOrNull } from "./EndpointShapes.ts"
 import { NullOr } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { Slug, sent } from "./Wire.ts"
+import { Slug, strictRequest } from "./Shapes.ts"
 
 export const WorkspaceSettings = Schema.Struct({
   policy: NullOr(
@@ -44,7 +44,7 @@ const getWorkspaceSettings = HttpApiEndpoint.get("getWorkspaceSettings", "/works
 
 const updateWorkspaceSettings = HttpApiEndpoint.patch("updateWorkspaceSettings", "/workspaces/:slug/settings")
   .setPath(inWorkspace)
-  .setPayload(sent(UpdateWorkspaceSettings))
+  .setPayload(strictRequest(UpdateWorkspaceSettings))
   .addSuccess(WorkspaceSettings)
   .annotate(OpenApi.Summary, "Update the workspace's settings")
   .annotate(

@@ -7,7 +7,7 @@ import { Id, Integer, IntegerOrNull, SlugOfWorkspace, Text, Timestamp } from "./
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, Label, PageOf, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
+import { idempotencyKey, Label, PageOf, pageQuery, Slug, strictRequest, withStatus } from "./Shapes.ts"
 
 export const Workspace = Schema.Struct({
   id: Id("workspace"),
@@ -39,7 +39,7 @@ export const CreateWorkspace = Schema.Struct({
 const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .middleware(OperatorGate)
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(sent(CreateWorkspace))
+  .setPayload(strictRequest(CreateWorkspace))
   .addSuccess(withStatus(201, Workspace))
   .addError(failure(WorkspaceSlugTaken))
   .addError(failure(IdempotencyKeyReused))
@@ -59,7 +59,7 @@ export const WorkspacePage = PageOf("Workspace", Workspace)
 
 const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
   .middleware(OperatorGate)
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(WorkspacePage)
   .annotate(OpenApi.Summary, "List workspaces")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
@@ -87,7 +87,7 @@ export const FleetWorkspace = Schema.Struct({
 
 const listFleet = HttpApiEndpoint.get("listFleet", "/fleet")
   .middleware(OperatorGate)
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(strictRequest(Schema.Struct(pageQuery)))
   .addSuccess(PageOf("FleetWorkspace", FleetWorkspace))
   .annotate(OpenApi.Summary, "List workspaces by what waits")
   .annotate(OpenApi.Description, "Those with the most waiting deliveries first, then by id.")
@@ -128,7 +128,7 @@ export const UpdateWorkspace = Schema.Struct({
 const updateWorkspace = HttpApiEndpoint.patch("updateWorkspace", "/workspaces/:slug")
   .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
-  .setPayload(sent(UpdateWorkspace))
+  .setPayload(strictRequest(UpdateWorkspace))
   .addSuccess(Workspace)
   .annotate(OpenApi.Summary, "Rename a workspace, or limit it")
   .annotate(

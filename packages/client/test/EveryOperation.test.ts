@@ -4,7 +4,7 @@
  */
 import { FetchHttpClient } from "@effect/platform"
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { makeWorld, type Sample, sampleOf, type World } from "../../server/test/Samples.ts"
 import { OPERATOR_TOKEN, TestServer, testServer } from "../../server/test/TestServer.ts"

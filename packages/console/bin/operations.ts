@@ -3,7 +3,7 @@
  * the file with the contract.
  */
 import { writeFileSync } from "node:fs"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 
 const file = new URL("../src/api/operations.ts", import.meta.url)
 

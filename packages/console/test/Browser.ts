@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import type { Stage } from "./Stage.ts"
 

@@ -5,7 +5,7 @@
  * from the world by name; a sample gives query and body.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import { Effect } from "effect"
 import { makeDelivery, observe, publish } from "./Fixtures.ts"
 import type { Entered, Loose } from "./TestServer.ts"

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
-import { installationMeters } from "@posthorn/persistence/operations/Installation"
+import { queueGauges } from "@posthorn/persistence/operations/QueueGauges"
 import { keepQuotas } from "@posthorn/persistence/operations/Quotas"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { memoryLive } from "@posthorn/server/gate/RateCounters"
@@ -35,7 +35,7 @@ const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 export const serverOf = (resolved: RoleSettings) =>
   Layer.mergeAll(
     serverLive,
-    Layer.scopedDiscard(installationMeters),
+    Layer.scopedDiscard(queueGauges),
     Layer.scopedDiscard(keepQuotas(resolved.settings.limits))
   ).pipe(
     Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),

@@ -6,7 +6,7 @@ import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConn
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
 import { problemOf } from "@posthorn/persistence/client/Statement"
 import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
-import { keepsSessions, readsOnly } from "@posthorn/persistence/operations/Checkup"
+import { keepsSessions, readsOnly } from "@posthorn/persistence/operations/DoctorChecks"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"

@@ -1,7 +1,7 @@
 /** `posthorn work`: the delivery worker. */
 import type { Database } from "@posthorn/persistence/client/Database"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
-import { installationMeters } from "@posthorn/persistence/operations/Installation"
+import { queueGauges } from "@posthorn/persistence/operations/QueueGauges"
 import { HistoryKept } from "@posthorn/persistence/operations/Retention"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
@@ -51,7 +51,7 @@ export const work = Effect.gen(function* () {
     onNone: () => Effect.void,
     onSome: (metricsPort) => workerPort(given.host, metricsPort)
   })
-  const beside = Layer.scopedDiscard(Effect.zipRight(installationMeters, port))
+  const beside = Layer.scopedDiscard(Effect.zipRight(queueGauges, port))
   const built = yield* Layer.build(
     Layer.provide(workerOf(resolve(given), beside), telemetryOf(given, "work"))
   )

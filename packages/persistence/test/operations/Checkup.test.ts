@@ -4,7 +4,7 @@ import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
 import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
-import * as Checkup from "../../src/operations/Checkup.ts"
+import * as Checkup from "../../src/operations/DoctorChecks.ts"
 
 const live = DedicatedConnection.layer.pipe(Layer.provideMerge(TestPg))
 

@@ -9,7 +9,7 @@ import { IdempotentExecution } from "./IdempotentExecution.ts"
 export const consoleLinksLive = HttpApiBuilder.group(Api, "consoleLinks", (handlers) =>
   Effect.gen(function* () {
     const links = yield* ConsoleLinks
-    const { once } = yield* IdempotentExecution
+    const { idempotent } = yield* IdempotentExecution
     const { baseUrl } = yield* ServerConfig
     return handlers.handle("createConsoleLink", (request) => {
       const made = Effect.map(links.create(request.payload), ({ code, expiresAt }) => ({
@@ -17,7 +17,7 @@ export const consoleLinksLive = HttpApiBuilder.group(Api, "consoleLinks", (handl
         url: `${baseUrl}/console/sign-in#code=${code}`,
         expiresAt
       }))
-      return once("createConsoleLink", request, made)
+      return idempotent("createConsoleLink", request, made)
     })
   })
 ).pipe(Layer.provide([ConsoleLinks.Default, IdempotentExecution.Default]))

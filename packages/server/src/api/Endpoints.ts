@@ -1,8 +1,8 @@
 /** Webhook endpoints, their statistics and diagnosis, and test sends. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { strictRequest, withDefaults } from "@posthorn/api-contract/Shapes"
 import { SendTestEvent } from "@posthorn/api-contract/TestSends"
-import { filled, sent } from "@posthorn/api-contract/Wire"
 import { AuthenticationChecks } from "@posthorn/capabilities/AuthenticationChecks"
 import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
 import { Endpoints } from "@posthorn/capabilities/Endpoints"
@@ -10,12 +10,12 @@ import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanati
 import { Statistics } from "@posthorn/capabilities/Statistics"
 import { type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
 import { Effect, Layer } from "effect"
-import { wire } from "./Answer.ts"
 import { matching } from "./EntityTag.ts"
 import { exactBody } from "./ExactBody.ts"
 import { IdempotentExecution } from "./IdempotentExecution.ts"
+import { respond } from "./Responses.ts"
 
-const testBody = exactBody("sendTestEvent", sent(SendTestEvent))
+const testBody = exactBody("sendTestEvent", strictRequest(SendTestEvent))
 
 export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =>
   Effect.gen(function* () {
@@ -25,36 +25,36 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
     const signatures = yield* SignatureExplanations
     const statistics = yield* Statistics
     const tests = yield* TestSends
-    const { once } = yield* IdempotentExecution
+    const { idempotent } = yield* IdempotentExecution
     return handlers
       .handle("createWebhookEndpoint", (request) =>
-        once("createWebhookEndpoint", request, endpoints.create(filled(request.payload)))
+        idempotent("createWebhookEndpoint", request, endpoints.create(withDefaults(request.payload)))
       )
-      .handle("listWebhookEndpoints", ({ urlParams }) => endpoints.list(filled(urlParams)))
+      .handle("listWebhookEndpoints", ({ urlParams }) => endpoints.list(withDefaults(urlParams)))
       .handle("getWebhookEndpoint", ({ path }) =>
-        Effect.map(endpoints.get(path.endpointId), wire("getWebhookEndpoint"))
+        Effect.map(endpoints.get(path.endpointId), respond("getWebhookEndpoint"))
       )
       .handle("updateWebhookEndpoint", ({ headers, path, payload }) =>
         Effect.map(
           endpoints.update(path.endpointId, payload, matching(headers["if-match"])),
-          wire("updateWebhookEndpoint")
+          respond("updateWebhookEndpoint")
         )
       )
       .handle("deleteWebhookEndpoint", ({ headers, path }) =>
         endpoints.remove(path.endpointId, matching(headers["if-match"]))
       )
       .handle("getEndpointStats", ({ path, urlParams }) =>
-        statistics.ofEndpoint(path.endpointId, filled(urlParams).hours)
+        statistics.ofEndpoint(path.endpointId, withDefaults(urlParams).hours)
       )
       .handle("diagnoseWebhookEndpoint", ({ path }) => diagnoses.ofEndpoint(path.endpointId))
       .handle("rotateWebhookSecret", (request) =>
-        once("rotateWebhookSecret", request, endpoints.rotateSecret(request.path.endpointId))
+        idempotent("rotateWebhookSecret", request, endpoints.rotateSecret(request.path.endpointId))
       )
       .handle("explainSignature", ({ path, payload }) => signatures.explain(path.endpointId, payload))
       .handle("checkAuthentication", ({ path }) => authentications.check(path.endpointId))
       .handleRaw("sendTestEvent", (request) =>
         Effect.flatMap(testBody(request.request), (payload) =>
-          once(
+          idempotent(
             "sendTestEvent",
             { ...request, payload },
             tests.send(request.path.endpointId, payload as TestSend),

@@ -7,7 +7,7 @@ import { type InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { rawProblem } from "@posthorn/domain/JsonText"
 import { Effect, Either, Schema } from "effect"
 import { parseBody } from "../http/Admission.ts"
-import { type OperationName, operationNamed } from "./Answer.ts"
+import { type OperationName, operationNamed } from "./Responses.ts"
 
 /** The decoded body. `schema` is the contract's. */
 export const exactBody = <A, I>(name: OperationName, schema: Schema.Schema<A, I>) => {

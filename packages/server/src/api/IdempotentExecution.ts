@@ -13,13 +13,13 @@ import { CurrentOperator, CurrentPrincipal, type Operator, type Principal } from
 import { Effect, Either, Option } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
 import {
+  type Answer,
+  answerOf,
   type OperationName,
   operationNamed,
   type SuccessOf,
-  toResponse,
-  type Written,
-  written
-} from "./Answer.ts"
+  toResponse
+} from "./Responses.ts"
 
 /** A request as the library decodes it. */
 interface Request {
@@ -67,7 +67,7 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
       const calls = yield* IdempotentCalls
       const { baseUrl } = yield* ServerConfig
 
-      const onceFor =
+      const idempotentFor =
         <I>(caller: Effect.Effect<Operator | Principal, never, I>) =>
         <Name extends OperationName, A extends SuccessOf<Name>, E, R, R2 = never>(
           name: Name,
@@ -77,8 +77,8 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
         ) => {
           const { bodySchema, rules } = operationNamed(name)
 
-          const answerOf = (value: A): Written => {
-            const answer = written(name, value)
+          const located = (value: A): Answer => {
+            const answer = answerOf(name, value)
             const location = rules.location?.(path, value as { readonly id?: string }) ?? null
             return location === null
               ? answer
@@ -90,10 +90,10 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
           const key =
             rules.changesNothing?.(payload as never) === true ? undefined : headers["idempotency-key"]
           if (key === undefined)
-            return Effect.map(Effect.flatMap(change, goOn), (value) => toResponse(answerOf(value)))
+            return Effect.map(Effect.flatMap(change, goOn), (value) => toResponse(located(value)))
 
           const made = Effect.map(change, (value) => {
-            const given = answerOf(value)
+            const given = located(value)
             const again =
               rules.repeated === undefined ? given.body : stringify(rules.repeated(value as never))
             return { value, given, again }
@@ -115,13 +115,16 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
               return toResponse({ ...given, headers: { ...given.headers, "idempotent-replayed": "true" } })
             }
             if (call.afterSeconds === 0) return toResponse(outcome.given)
-            const end = answerOf(yield* goOn(outcome.value))
+            const end = located(yield* goOn(outcome.value))
             yield* calls.settle(call, end.body)
             return toResponse(end)
           })
         }
 
-      return { once: onceFor(CurrentPrincipal), onceForOperator: onceFor(CurrentOperator) } as const
+      return {
+        idempotent: idempotentFor(CurrentPrincipal),
+        idempotentForOperator: idempotentFor(CurrentOperator)
+      } as const
     })
   }
 ) {}

@@ -1,7 +1,7 @@
 /** A workspace's notifications. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
-import { filled } from "@posthorn/api-contract/Wire"
+import { withDefaults } from "@posthorn/api-contract/Shapes"
 import { Notifications } from "@posthorn/capabilities/Notifications"
 import { Effect, Layer } from "effect"
 import { IdempotentExecution } from "./IdempotentExecution.ts"
@@ -9,11 +9,11 @@ import { IdempotentExecution } from "./IdempotentExecution.ts"
 export const notificationsLive = HttpApiBuilder.group(Api, "notifications", (handlers) =>
   Effect.gen(function* () {
     const notifications = yield* Notifications
-    const { once } = yield* IdempotentExecution
+    const { idempotent } = yield* IdempotentExecution
     return handlers
-      .handle("listNotifications", ({ urlParams }) => notifications.list(filled(urlParams)))
+      .handle("listNotifications", ({ urlParams }) => notifications.list(withDefaults(urlParams)))
       .handle("markNotificationRead", (request) =>
-        once("markNotificationRead", request, notifications.markRead(request.path.notificationId))
+        idempotent("markNotificationRead", request, notifications.markRead(request.path.notificationId))
       )
   })
 ).pipe(Layer.provide([Notifications.Default, IdempotentExecution.Default]))

@@ -10,7 +10,7 @@ import { Layer } from "effect"
 import { gatesLive } from "../gate/Gate.ts"
 import { apiTokensLive } from "./ApiTokens.ts"
 import { auditEventsLive } from "./AuditEvents.ts"
-import { callerLive } from "./Caller.ts"
+import { callerLive } from "./Callers.ts"
 import { consoleLinksLive } from "./ConsoleLinks.ts"
 import { consoleSessionsLive } from "./ConsoleSessions.ts"
 import { deliveriesLive } from "./Deliveries.ts"
@@ -18,8 +18,8 @@ import { endpointsLive } from "./Endpoints.ts"
 import { eventsLive } from "./Events.ts"
 import { membersLive } from "./Members.ts"
 import { notificationsLive } from "./Notifications.ts"
+import { overviewLive } from "./Overview.ts"
 import { replaysLive } from "./Replays.ts"
-import { statisticsLive } from "./Statistics.ts"
 import { tracesLive } from "./Traces.ts"
 import { workspaceSettingsLive } from "./WorkspaceSettings.ts"
 import { workspacesLive } from "./Workspaces.ts"
@@ -36,7 +36,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     eventsLive,
     membersLive,
     notificationsLive,
-    statisticsLive,
+    overviewLive,
     replaysLive,
     tracesLive,
     workspaceSettingsLive,

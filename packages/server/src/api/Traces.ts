@@ -3,10 +3,10 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { Traces } from "@posthorn/capabilities/Traces"
 import { Effect, Layer } from "effect"
-import { wire } from "./Answer.ts"
+import { respond } from "./Responses.ts"
 
 export const tracesLive = HttpApiBuilder.group(Api, "traces", (handlers) =>
   Effect.map(Traces, (traces) =>
-    handlers.handle("getTrace", ({ path }) => Effect.map(traces.get(path.traceId), wire("getTrace")))
+    handlers.handle("getTrace", ({ path }) => Effect.map(traces.get(path.traceId), respond("getTrace")))
   )
 ).pipe(Layer.provide(Traces.Default))

@@ -19,7 +19,7 @@ import {
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Cause, Effect } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
-import { issuesOf } from "./Messages.ts"
+import { issuesOf } from "./DecodeMessages.ts"
 
 const RETRY_AFTER_SECONDS = 2
 

@@ -1,5 +1,5 @@
 /** Counts calls of operations when they are answered, for all transports. */
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import type { Via } from "@posthorn/domain/Principal"
 import { counter, histogram, SECONDS } from "@posthorn/telemetry/Meters"
 

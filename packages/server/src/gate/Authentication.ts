@@ -10,7 +10,7 @@ import { Operators } from "@posthorn/capabilities/Operators"
 import { type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted } from "effect"
-import type { Caller } from "./Caller.ts"
+import type { Caller } from "./AuthenticatedCaller.ts"
 import { clientKey, RateLimits } from "./RateLimits.ts"
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i

@@ -8,7 +8,7 @@ import { type InvalidRequest, type RateLimited, Unauthorized } from "@posthorn/d
 import type { Via } from "@posthorn/domain/Principal"
 import { Context, Effect } from "effect"
 import type { Deadline } from "../calls/Deadline.ts"
-import type { Caller } from "./Caller.ts"
+import type { Caller } from "./AuthenticatedCaller.ts"
 
 export interface Call {
   readonly via: Via

@@ -8,8 +8,8 @@
  * Source: spec §5 and §5.1.
  */
 import { HttpApp, HttpRouter, HttpServerRequest } from "@effect/platform"
+import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Contract"
 import { CallerGate, OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
-import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Walk"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import type { Bucket } from "@posthorn/domain/Bucket"
 import { Forbidden, InvalidRequest, WorkspaceNotFound } from "@posthorn/domain/Errors"
@@ -17,8 +17,8 @@ import type { Operator, Principal } from "@posthorn/domain/Principal"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Option } from "effect"
 import { ANSWER_MS } from "../calls/Deadline.ts"
+import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/DecodeMessages.ts"
 import { DatabaseTrouble } from "../calls/Failures.ts"
-import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/Messages.ts"
 import { answered } from "../calls/RequestMeters.ts"
 import {
   actorOf,
@@ -29,7 +29,7 @@ import {
   openTo,
   permissionsOf,
   workspaceIdOf
-} from "./Caller.ts"
+} from "./AuthenticatedCaller.ts"
 import { type Call, CurrentCall } from "./CurrentCall.ts"
 import { RateLimits } from "./RateLimits.ts"
 

@@ -4,7 +4,7 @@
  * The list of operations is made from the contract, so it is complete. Source: spec §4.7.
  */
 import { OpenApi } from "@effect/platform"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { Context, Option } from "effect"
 import { VERIFYING } from "../http/openapi/Webhooks.ts"
 

@@ -9,7 +9,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "@effect/platform"
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import {
   type InvalidRequest,
   invalid,

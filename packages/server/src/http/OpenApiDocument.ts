@@ -7,7 +7,7 @@
  */
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { parameterOf, shareParameters } from "./openapi/Parameters.ts"
 import { errorsText, headers, responsesOf, type Shared } from "./openapi/Responses.ts"
 import { type Json, reachable, tidy } from "./openapi/Schemas.ts"

@@ -5,7 +5,7 @@
  * decision not to sample its trace is respected. A 5xx answer makes a failed span.
  */
 import type { HttpServerResponse } from "@effect/platform"
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import type { CallerSpan } from "@posthorn/domain/TraceId"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { inTrace, isTracing, SpanBudget } from "@posthorn/telemetry/Tracing"

@@ -1,6 +1,6 @@
 /** The router's routes by path: which methods a path answers, and which operation it is. */
 import type { HttpRouter } from "@effect/platform"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 
 export interface RouteTable {
   /**

@@ -1,5 +1,5 @@
 import type { HttpServerRequest } from "@effect/platform"
-import type { Caller } from "../gate/Caller.ts"
+import type { Caller } from "../gate/AuthenticatedCaller.ts"
 
 /** The caller of a message, its trace, and its HTTP request. */
 export interface McpContext {

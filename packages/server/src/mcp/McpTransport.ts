@@ -10,7 +10,7 @@ import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/p
 import { ForeignOrigin } from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Layer } from "effect"
-import { countedAs, keyOf, workspaceIdOf } from "../gate/Caller.ts"
+import { countedAs, keyOf, workspaceIdOf } from "../gate/AuthenticatedCaller.ts"
 import { CurrentCall } from "../gate/CurrentCall.ts"
 import { RateLimits } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"

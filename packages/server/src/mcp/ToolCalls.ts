@@ -13,15 +13,15 @@ import {
   HttpServerRequest,
   type HttpServerResponse
 } from "@effect/platform"
-import { type ContractEntry, keepsAnswers, membersOf } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, keepsAnswers, membersOf } from "@posthorn/api-contract/Contract"
 import { InvalidRequest, type Issue, RouteNotFound } from "@posthorn/domain/Errors"
 import { JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Either, Option } from "effect"
+import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/DecodeMessages.ts"
 import { Failures } from "../calls/Failures.ts"
-import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/Messages.ts"
 import { answered } from "../calls/RequestMeters.ts"
-import type { Caller } from "../gate/Caller.ts"
+import type { Caller } from "../gate/AuthenticatedCaller.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
 import { bounded, boundsOf } from "../http/Admission.ts"
 import { requestSpans } from "../http/RequestSpans.ts"

@@ -3,7 +3,7 @@
  * from the answer. Parts that the schema library adds for itself (titles named after filters, `$id`, empty lists) are removed.
  * Source: spec §4.7.
  */
-import { type ContractEntry, keepsAnswers } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, keepsAnswers } from "@posthorn/api-contract/Contract"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { JSONSchema, Option, type Schema, SchemaAST } from "effect"
 

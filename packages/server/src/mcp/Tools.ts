@@ -5,9 +5,9 @@
  * before it does anything, so a test bounds its length. Source: spec §1, §4 and §4.7.
  */
 import { OpenApi } from "@effect/platform"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { Context, Option } from "effect"
-import { type Caller, permissionsOf } from "../gate/Caller.ts"
+import { type Caller, permissionsOf } from "../gate/AuthenticatedCaller.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
 /** A tool in `tools/list`. */

@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { diagnose, everyStep, type NextStep } from "@posthorn/domain/diagnosis/Diagnosis"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"

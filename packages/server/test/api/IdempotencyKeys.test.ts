@@ -1,7 +1,7 @@
 /** `Idempotency-Key` on every POST: one change and one answer, however often the call is repeated and whatever happens. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries, keepsAnswers } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries, keepsAnswers } from "@posthorn/api-contract/Contract"
 import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, unknown } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"

@@ -1,7 +1,7 @@
 /** Signing in to the console: who can, for how long, and that its cookie is accepted by the console only. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { Effect, Layer, Logger } from "effect"
 import { codeOf, cookieOf, enterConsole, linkFor, OURS, signIn } from "../ConsoleSignIn.ts"
 import { makeWorld, pathOf, sampleOf } from "../Samples.ts"

@@ -8,7 +8,7 @@
 
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { issue } from "@posthorn/capabilities/TokenText"
 import { newId } from "@posthorn/domain/Ids"
 import { type Permission, permissions, permissionsOf } from "@posthorn/domain/Permission"

@@ -7,7 +7,7 @@
  * test:deep` all.
  */
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Contract"
 import { prefixes } from "@posthorn/domain/Ids"
 import { oneIn } from "@posthorn/testkit/Sample"
 import { Array as Arr, Effect } from "effect"

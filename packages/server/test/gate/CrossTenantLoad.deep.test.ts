@@ -5,7 +5,7 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
 import { connect } from "../Fixtures.ts"
 import type { World } from "../Samples.ts"

@@ -4,14 +4,14 @@
  */
 import { HttpApiBuilder, type HttpApiGroup } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { entries } from "@posthorn/api-contract/Contract"
 import { type CallerGate, OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import { failure, ProblemContext, type Problems, problems, toProblem } from "@posthorn/api-contract/Problem"
-import { entries } from "@posthorn/api-contract/Walk"
 import { InvalidWebhookUrl, WebhookEndpointDisabled } from "@posthorn/domain/Errors"
 import { CurrentCaller, CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Effect, Layer, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { wire } from "../../src/api/Answer.ts"
+import { respond } from "../../src/api/Responses.ts"
 
 const page = { items: [], nextCursor: null }
 
@@ -55,7 +55,7 @@ describe("handling", () => {
       ),
       HttpApiBuilder.handler(Api, "deliveries", "getWebhookDelivery", () =>
         // @ts-expect-error a page is not a delivery, not even as a response
-        Effect.map(Effect.succeed(page), wire("getWebhookDelivery"))
+        Effect.map(Effect.succeed(page), respond("getWebhookDelivery"))
       )
     ]
     const group = HttpApiBuilder.group(Api, "members", (handlers) =>
@@ -87,8 +87,8 @@ it("§7 each declared error encodes itself as its problem, and decodes back", ()
   const error = new WebhookEndpointDisabled({ endpointId: "whe_1" })
   const schema = failure(WebhookEndpointDisabled)
 
-  const wire = Effect.runSync(Effect.provideService(Schema.encode(schema)(error), ProblemContext, told))
+  const respond = Effect.runSync(Effect.provideService(Schema.encode(schema)(error), ProblemContext, told))
 
-  expect(wire).toEqual(toProblem(error, told))
-  expect(Schema.decodeUnknownSync(schema)(wire)).toEqual(error)
+  expect(respond).toEqual(toProblem(error, told))
+  expect(Schema.decodeUnknownSync(schema)(respond)).toEqual(error)
 })

@@ -6,7 +6,7 @@
  * automatically.
  */
 
-import { type ContractEntry, membersOf } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, membersOf } from "@posthorn/api-contract/Contract"
 import { Effect } from "effect"
 import { rpc } from "../McpCalls.ts"
 import { pathOf, sampleOf, type World } from "../Samples.ts"

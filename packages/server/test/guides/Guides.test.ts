@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { FAILURE_LIMIT, MAX_RETRIES } from "@posthorn/domain/DeliveryPolicy"
 import { Effect } from "effect"
 import { describe, it as test } from "vitest"

@@ -3,7 +3,7 @@
  * is a 5xx (so none runs into the 15 s limit of a call), and none is undeclared.
  */
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { Effect, FastCheck as fc, Runtime } from "effect"
 import { callTool } from "../McpCalls.ts"
 import { makeWorld, pathOf, sampleOf, type World } from "../Samples.ts"

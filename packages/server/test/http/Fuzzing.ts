@@ -6,8 +6,8 @@
  */
 import { HttpApiSchema } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import { PROBLEM_JSON } from "@posthorn/api-contract/Problem"
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { Arbitrary, FastCheck as fc, Option, Schema, SchemaAST } from "effect"
 import { openApiDocument } from "../../src/http/OpenApiDocument.ts"
 import type { Sample } from "../Samples.ts"

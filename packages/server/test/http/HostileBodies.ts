@@ -6,7 +6,7 @@
  */
 import { request } from "node:http"
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { oneIn } from "@posthorn/testkit/Sample"
 import { Effect, Option, Schema } from "effect"
 import { pathOf } from "../Samples.ts"

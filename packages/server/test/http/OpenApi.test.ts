@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { expect, it } from "@effect/vitest"
+import { entries } from "@posthorn/api-contract/Contract"
 import { problems } from "@posthorn/api-contract/Problem"
-import { entries } from "@posthorn/api-contract/Walk"
 import { Effect, Option, Schema } from "effect"
 import { openApiDocument } from "../../src/http/OpenApiDocument.ts"
 

@@ -2,7 +2,7 @@
  * Whatever is sent, the answer is below 500 and has the common shape. Input is random, or nearly right.
  */
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { Effect, FastCheck as fc, Option, Runtime } from "effect"
 import { makeDelivery } from "../Fixtures.ts"
 import { type Answer, type Entered, TestServer, testServer } from "../TestServer.ts"

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import { Effect, Layer, Logger, LogLevel } from "effect"
 import { makeEndpoint } from "../Fixtures.ts"
 import { callTool, callToolRaw, post, rpc } from "../McpCalls.ts"

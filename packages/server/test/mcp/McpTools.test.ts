@@ -1,7 +1,7 @@
 /** The content of `tools/list`, and its size: a model reads the whole list before an agent does anything. */
 import { expect, layer } from "@effect/vitest"
+import { entries } from "@posthorn/api-contract/Contract"
 import { problems } from "@posthorn/api-contract/Problem"
-import { entries } from "@posthorn/api-contract/Walk"
 import * as Errors from "@posthorn/domain/Errors"
 import { permissions } from "@posthorn/domain/Permission"
 import { Effect } from "effect"

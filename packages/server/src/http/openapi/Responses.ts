@@ -6,11 +6,11 @@
  * declared for all operations and cannot occur in one: this file adds those.
  */
 import type { OpenApi } from "@effect/platform"
+import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import { TRACE_ID } from "@posthorn/api-contract/Examples"
 import type { OperationRules } from "@posthorn/api-contract/Operation"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
 import { sampleOf } from "@posthorn/api-contract/SampleProblems"
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { PublicError } from "@posthorn/domain/Errors"
 import { Option } from "effect"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"

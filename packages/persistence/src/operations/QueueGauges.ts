@@ -126,7 +126,7 @@ const show = (standing: Standing, atMs: number) => {
 }
 
 /** Counts, but not too often, when somebody reads the meters. */
-export const installationMeters: Effect.Effect<
+export const queueGauges: Effect.Effect<
   void,
   never,
   DatabaseClock | PgClient | SqlClient.SqlClient | Scope.Scope

@@ -2,13 +2,13 @@
  * Answers that are more than a value for the library to encode: JSON text that is ready, an `ETag`, a secret that no cache
  * may keep.
  *
- * The contract's annotations say which of these an operation's answer has. Values are written without encoding: `wire` accepts
+ * The contract's annotations say which of these an operation's answer has. Values are written without encoding: `respond` accepts
  * only the type of this operation's answer, so another does not compile, and tests decode each answer by its schema. Payloads
  * keep their text.
  */
 import { type HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpServerResponse } from "@effect/platform"
 import type { Api } from "@posthorn/api-contract/Api"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { stringify } from "@posthorn/domain/JsonText"
 import { entityTagOf } from "./EntityTag.ts"
 
@@ -40,7 +40,7 @@ const operations = new Map<string, ContractEntry>(entries.map((entry) => [entry.
 export const operationNamed = (name: OperationName): ContractEntry => operations.get(name)!
 
 /** An answer as it is sent, and as it is kept under an idempotency key. */
-export interface Written {
+export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -51,7 +51,7 @@ const headersOf = ({ rules: { secret, tagged } }: ContractEntry, value: object) 
   ...(tagged === true && "eventTypes" in value ? { etag: entityTagOf(value as never) } : {})
 })
 
-export const written = <Name extends OperationName>(name: Name, value: SuccessOf<Name>): Written => {
+export const answerOf = <Name extends OperationName>(name: Name, value: SuccessOf<Name>): Answer => {
   const entry = operationNamed(name)
   const isObject = typeof value === "object" && value !== null
   return {
@@ -61,7 +61,7 @@ export const written = <Name extends OperationName>(name: Name, value: SuccessOf
   }
 }
 
-export const toResponse = ({ body, headers, status }: Written) =>
+export const toResponse = ({ body, headers, status }: Answer) =>
   HttpServerResponse.raw(body, {
     status,
     headers,
@@ -70,7 +70,7 @@ export const toResponse = ({ body, headers, status }: Written) =>
   })
 
 /** The answer of this operation. */
-export const wire =
+export const respond =
   <Name extends OperationName>(name: Name) =>
   (value: SuccessOf<Name>) =>
-    toResponse(written(name, value))
+    toResponse(answerOf(name, value))

@@ -19,7 +19,7 @@ export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): S
   schema.annotations({ ...identifierOf(schema), ...HttpApiSchema.annotations({ status }) })
 
 /** A part of a request: everything that is wrong with it is reported at once, and unknown members are refused. */
-export const sent = <A, I>(schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
+export const strictRequest = <A, I>(schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({
     ...identifierOf(schema),
     parseOptions: { errors: "all", exact: true, onExcessProperty: "error" }
@@ -145,7 +145,7 @@ const Limit = Clamped(
   { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }
 )
 
-/** Marks, only for the compiler, a member that callers may omit and operations always get: see `Filled`. */
+/** Marks, only for the compiler, a member that callers may omit and operations always get: see `WithDefaults`. */
 export interface FilledIn {
   readonly "there is no such value": never
 }
@@ -158,15 +158,15 @@ export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   })
 
 /** A request as its operation gets it: members with a default are always present. */
-export type Filled<T> = {
+export type WithDefaults<T> = {
   readonly [K in keyof T as K extends Defaulted<T> ? never : K]: T[K]
 } & {
   readonly [K in Defaulted<T>]-?: Exclude<T[K], FilledIn | undefined>
 }
 
-/** Converts a request to `Filled`. */
-export function filled<T>(given: T): Filled<T>
-export function filled(given: unknown) {
+/** Converts a request to `WithDefaults`. */
+export function withDefaults<T>(given: T): WithDefaults<T>
+export function withDefaults(given: unknown) {
   return given
 }
 

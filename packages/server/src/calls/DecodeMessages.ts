@@ -1,5 +1,5 @@
 /** Turns the schema library's findings into sentences for people that repeat nothing of the input. */
-import { entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Contract"
 import type { Issue } from "@posthorn/domain/Errors"
 import { Option, SchemaAST } from "effect"
 

@@ -7,7 +7,7 @@ import { connect } from "@posthorn/testkit/Seeds"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Schedule } from "effect"
 import { DatabaseClock } from "../../src/client/DatabaseClock.ts"
-import { installationMeters } from "../../src/operations/Installation.ts"
+import { queueGauges } from "../../src/operations/QueueGauges.ts"
 
 /** Counts that are running. */
 const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -34,7 +34,7 @@ it.scopedLive("§10 what waits for a rate is counted by itself, and is not due",
     yield* sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
       select 'wsp_1', id || n, id, 0, now() - n * interval '100 seconds'
       from posthorn.endpoints, generate_series(-1, length(id) - 8) as n where n <> 0`
-    yield* installationMeters
+    yield* queueGauges
     yield* collect
 
     const text = yield* freshText
@@ -51,7 +51,7 @@ it.scopedLive("§10 what waits for a rate is counted by itself, and is not due",
 it.scopedLive("§10 callers that ask for meters and leave start one count, which continues", () =>
   Effect.gen(function* () {
     const hold = yield* connect
-    yield* installationMeters
+    yield* queueGauges
     // Counting waits for this lock, as if there were much to count.
     yield* hold("begin; lock table posthorn.queue in access exclusive mode")
     for (let n = 0; n < 3; n++) {

@@ -4,6 +4,6 @@ import { Api } from "@posthorn/api-contract/Api"
 import { Statistics } from "@posthorn/capabilities/Statistics"
 import { Effect, Layer } from "effect"
 
-export const statisticsLive = HttpApiBuilder.group(Api, "overview", (handlers) =>
+export const overviewLive = HttpApiBuilder.group(Api, "overview", (handlers) =>
   Effect.map(Statistics, (statistics) => handlers.handle("getOverview", () => statistics.overview))
 ).pipe(Layer.provide(Statistics.Default))
