@@ -6,7 +6,7 @@ import type { Pace, Waiting } from "../../src/dispatcher/Lane.ts"
 import { alone } from "../polling/Polling.ts"
 import { rows } from "./Rows.ts"
 
-/** A hub with the shards of the rows in this test. */
+/** A dispatcher with the shards of the rows in this test. */
 const dispatcherOf = (options: Partial<DispatcherOptions> = {}) => {
   const dispatcher = new Dispatcher({ ...alone, ...options })
   for (const shard of [0, 3, 4]) dispatcher.take(shard, null)

@@ -1,4 +1,4 @@
-/** A lane with a rate, in a hub of the test's: whose turn it is, and what it costs while it waits. Moments are the test's. */
+/** A lane with a rate, in a dispatcher of the test's: whose turn it is, and what it costs while it waits. Moments are the test's. */
 import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { Content } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -10,8 +10,8 @@ import { rows } from "./Rows.ts"
 
 const content = { traceId: "", endpoint: { enabled: true }, failures: 0 } as Content
 
-/** A hub, and a worker that loads and sends at once whatever it may. */
-const hub = (
+/** A dispatcher, and a worker that loads and sends at once whatever it may. */
+const limited = (
   limits: Readonly<Record<string, RateLimit | null>>,
   options: Partial<DispatcherOptions> = {}
 ) => {
@@ -73,7 +73,7 @@ const HOUR = { requests: 1, perSeconds: 3_600 }
 
 describe("a lane with a rate", () => {
   it("§3.5 sends as its rate allows, beside others that do not wait for it", () => {
-    const { dispatcher, send, wait } = hub({ slow: SECOND })
+    const { dispatcher, send, wait } = limited({ slow: SECOND })
     dispatcher.intake.add([...rows("slow", 3), ...rows("free", 5)])
 
     const sent = send().map(({ endpointId }) => endpointId)
@@ -86,7 +86,7 @@ describe("a lane with a rate", () => {
   })
 
   it("§3.5 costs nothing while it waits: no load, no reading, one timer for all lanes", () => {
-    const { dispatcher, send, state, wait } = hub(
+    const { dispatcher, send, state, wait } = limited(
       Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`e${n}`, HOUR]))
     )
     for (let n = 0; n < 1_000; n++) dispatcher.intake.add(rows(`e${n}`, 3))
@@ -104,7 +104,7 @@ describe("a lane with a rate", () => {
   })
 
   it("§3.5 shares its permits between first attempts and retries, so that neither waits for ever", () => {
-    const { dispatcher, send, wait } = hub({ a: SECOND })
+    const { dispatcher, send, wait } = limited({ a: SECOND })
     dispatcher.intake.add([...rows("a", 60), ...rows("a", 20, { attempts: 1 })])
     const attempts: Array<number> = []
     for (let second = 0; second < 41; second++) {
@@ -117,7 +117,7 @@ describe("a lane with a rate", () => {
   })
 
   it("§3.5 sends a test first, and not before its rate allows it", () => {
-    const { dispatcher, send, wait } = hub({ a: SECOND })
+    const { dispatcher, send, wait } = limited({ a: SECOND })
     dispatcher.intake.add(rows("a", 3))
     send()
     dispatcher.intake.add(rows("a", 1, { atOnce: true }))
@@ -128,7 +128,10 @@ describe("a lane with a rate", () => {
   })
 
   it("§3.5 that probes waits for its pause and for its rate", () => {
-    const { dispatcher, send, wait } = hub({ a: { requests: 4, perSeconds: 10 } }, { retryDelayMs: 24_000 })
+    const { dispatcher, send, wait } = limited(
+      { a: { requests: 4, perSeconds: 10 } },
+      { retryDelayMs: 24_000 }
+    )
     dispatcher.intake.add(rows("a", 20))
     for (let n = 0; n < 2; n++) send("failed_permanent")
     // It probes: three have failed, and the first pause is 3 s.
@@ -144,7 +147,7 @@ describe("a lane with a rate", () => {
   })
 
   it("§3.5 gives back what was loaded before its rate was lowered, and sends at once when it is lifted", () => {
-    const { dispatcher, send, state } = hub({ a: { requests: 9, perSeconds: 3_600 } })
+    const { dispatcher, send, state } = limited({ a: { requests: 9, perSeconds: 3_600 } })
     dispatcher.intake.add(rows("a", 9))
     const picked = dispatcher.pick(2)
     dispatcher.rateLimits.hold(
@@ -170,7 +173,7 @@ describe("a lane with a rate", () => {
       [{ requests: 600, perSeconds: 60 }, 10],
       [{ requests: 600, perSeconds: 1 }, 30]
     ] as const) {
-      const { dispatcher, state } = hub({ a: limit }, { endpointConcurrency: 30 })
+      const { dispatcher, state } = limited({ a: limit }, { endpointConcurrency: 30 })
       dispatcher.intake.add(rows("a", 200))
       let begun = 0
       for (let round = 0; round < 8; round++) {

@@ -1,4 +1,4 @@
-/** Due rows for tests of the hub: each becomes due after the ones made before it. */
+/** Due rows for tests of the dispatcher: each becomes due after the ones made before it. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 
 let made = 0

@@ -1,4 +1,4 @@
-/** A poller alone, with a queue of the test and a hub that no other loop uses. */
+/** A poller alone, with a queue of the test and a dispatcher that no other loop uses. */
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import { Effect } from "effect"
 import { Dispatcher, type DispatcherOptions } from "../../src/dispatcher/Dispatcher.ts"
@@ -6,7 +6,7 @@ import { Poller } from "../../src/polling/Poller.ts"
 import { PollInbox } from "../../src/polling/PollInbox.ts"
 import { tuned } from "../../src/Tuning.ts"
 
-/** Options of a hub without loops. */
+/** Options of a dispatcher without loops. */
 export const alone: DispatcherOptions = {
   ...tuned,
   endpointConcurrency: 10,
