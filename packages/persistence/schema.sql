@@ -212,11 +212,11 @@ create table posthorn.deliveries (
   constraint deliveries_pkey PRIMARY KEY (workspace_id, id)
 ) with (fillfactor=55);
 CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_id, endpoint_id, id);
-CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id) WHERE ((replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
+CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id, endpoint_id, id) WHERE ((replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
-CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
+CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) OR new.status::text = 'delivered'::text AND new.replayed_from IS NOT NULL)) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER deliveries_keep_ids BEFORE UPDATE OF workspace_id, id, endpoint_id ON posthorn.deliveries FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
@@ -296,11 +296,16 @@ create table posthorn.failed_deliveries (
   created_at timestamp(3) with time zone not null,
   delivery_id text collate "C" not null,
   status text collate "C" not null,
+  is_test boolean not null default false,
+  recovered_by text collate "C",
+  under_way text collate "C",
   failed_by xid8 not null default pg_current_xact_id(),
   ended_by xid8,
-  constraint failed_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, delivery_id) INCLUDE (status),
+  made_up_by xid8,
+  constraint failed_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, delivery_id) INCLUDE (status, is_test, recovered_by, under_way),
   constraint failed_deliveries_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
 );
+CREATE INDEX failed_deliveries_recovered ON posthorn.failed_deliveries USING btree (workspace_id, created_at) WHERE ((recovered_by IS NOT NULL) AND (status <> 'failed'::text));
 
 create table posthorn.hourly_rollups (
   workspace_id text collate "C" not null,
@@ -457,9 +462,14 @@ create table posthorn.replays (
   since timestamp(3) with time zone not null,
   until timestamp(3) with time zone,
   include_missed boolean not null,
+  include_recovered boolean not null,
+  include_tests boolean not null,
   state text collate "C" not null default 'running'::text,
   matched bigint not null,
   missed bigint not null,
+  recovered bigint not null,
+  under_way bigint not null,
+  tests bigint not null,
   replayed bigint not null default 0,
   failed bigint not null default 0,
   snapshot pg_snapshot not null default pg_current_snapshot(),
@@ -642,7 +652,7 @@ create type posthorn.waiting as (
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
--- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
+-- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, include_recovered boolean, include_tests boolean, OUT deliveries bigint, OUT missed bigint, OUT recovered bigint, OUT under_way bigint, OUT tests bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT processed integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
@@ -664,8 +674,9 @@ create type posthorn.waiting as (
 -- posthorn.is_awake(shard smallint) returns boolean
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
--- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
+-- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT recovered integer, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
+-- posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text) returns TABLE(created_at timestamp with time zone, delivery_id text)
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
@@ -705,6 +716,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay_choice(recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean) returns text
 -- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record

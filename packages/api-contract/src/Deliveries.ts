@@ -17,6 +17,7 @@ import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import {
+  FlagText,
   IdParam,
   idempotencyKey,
   Moment,
@@ -31,6 +32,11 @@ import {
 export const deliveryFilters = {
   status: Schema.optional(DeliveryStatus),
   eventType: Schema.optional(EventType),
+  recovered: Schema.optional(
+    FlagText(
+      "Only deliveries that failed and were recovered by a later replay or resend; `false`: only others."
+    )
+  ),
   payload: PayloadChoice
 }
 

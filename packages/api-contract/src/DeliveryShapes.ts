@@ -38,6 +38,11 @@ export const Delivery = Schema.Struct({
   nextAttemptAt: NullOr(Timestamp, "When it is tried next, at the earliest; null when it is not.", null),
   payload: JsonValue,
   replayedFrom: IdOrNull("delivery", "The delivery this one repeats; kept when that one is gone.", null),
+  recoveredBy: IdOrNull(
+    "delivery",
+    "The replay or resend of the same event to the same endpoint, made later, that was delivered; null if there is none, or this one did not fail.",
+    null
+  ),
   test: Schema.Boolean.annotations({
     description: "Whether it is a test send, or a replay of one; then it carries `x-posthorn-test: true`.",
     examples: [false]

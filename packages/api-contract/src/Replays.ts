@@ -33,6 +33,15 @@ const ReplayableStatus = States.ReplayableStatus.annotations({
   message: () => "Expected failed, failed_permanent or dead_lettered"
 })
 
+const LeftOut = Schema.Struct({
+  recovered: Integer("A replay or resend of them was delivered since.", 3),
+  underWay: Integer("A replay or resend of them is pending or retrying.", 0),
+  tests: Integer("Failed test sends.", 1)
+}).annotations({
+  identifier: "LeftOut",
+  description: "Deliveries in the range that are not in `matched`, counted at the start."
+})
+
 export const Replay = Schema.Struct({
   id: Id("replay", "`rpl_…`"),
   endpointId: EndpointId.annotations({ description: "The endpoint whose deliveries are replayed." }),
@@ -53,7 +62,11 @@ export const Replay = Schema.Struct({
   }),
   matched: Integer("Deliveries and missed events that the job covers, counted at its start.", 7),
   missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),
-  replayed: Integer("Those for which a new delivery was made so far.", 5),
+  leftOut: LeftOut,
+  replayed: Integer(
+    "Those for which a new delivery was made so far, by this job or by somebody else meanwhile.",
+    5
+  ),
   failed: Integer(
     "Sources that could not be replayed, because they were gone; counted when the job is done.",
     0
@@ -70,7 +83,8 @@ export const ReplayPage = PageOf("Replay", Replay)
 
 export const ReplayCount = Schema.Struct({
   matched: Integer("Deliveries and missed events that a job over the same range would cover.", 7),
-  missed: Integer("How many of them are missed events.", 2)
+  missed: Integer("How many of them are missed events.", 2),
+  leftOut: LeftOut
 }).annotations({ identifier: "ReplayCount", description: "What a replay job would cover." })
 
 const UNTIL = "Those created before then; null or left out: all up to now."
@@ -91,6 +105,20 @@ export const StartReplay = Schema.Struct({
     Schema.Boolean.annotations({
       description: "Whether events that the endpoint missed while it was disabled are sent too, each once.",
       examples: [true]
+    }),
+    false
+  ),
+  includeRecovered: withDefault(
+    Schema.Boolean.annotations({
+      description: "Whether deliveries that a later replay or resend recovered are sent again too.",
+      examples: [false]
+    }),
+    false
+  ),
+  includeTests: withDefault(
+    Schema.Boolean.annotations({
+      description: "Whether failed test sends are sent again too.",
+      examples: [false]
     }),
     false
   ),
@@ -118,7 +146,7 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
   .annotate(OpenApi.Summary, "Replay all that failed in a time")
   .annotate(
     OpenApi.Description,
-    "Starts a job that makes a new delivery for each source, with its audit event. It survives restarts, replays no source twice, and goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). A second job over the same deliveries replays them again; a missed event is made up for once."
+    "Starts a job that makes a new delivery for each source, with its audit event. It survives restarts, replays no source twice, and goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew; a missed event is made up for once."
   )
   .annotateContext(
     operation({

@@ -125,18 +125,22 @@ export const Clamped = (description: string, bounds: Bounds) =>
     }
   })
 
-/** A boolean in a query: `true` or `false`. Defaults to false. */
+/** A boolean in a query: `true` or `false`. */
+export const FlagText = (description: string) =>
+  Schema.transform(Schema.Literal("true", "false"), Schema.Boolean, {
+    strict: true,
+    decode: (text) => text === "true",
+    encode: (flag) => (flag ? ("true" as const) : ("false" as const))
+  }).annotations({
+    description,
+    message: () => ({ message: "Expected true or false", override: true }),
+    jsonSchema: { type: "boolean", description }
+  })
+
+/** The same, false by default. */
 export const Flag = (description: string) =>
   Schema.optionalWith(
-    Schema.transform(Schema.Literal("true", "false"), Schema.Boolean, {
-      strict: true,
-      decode: (text) => text === "true",
-      encode: (flag) => (flag ? ("true" as const) : ("false" as const))
-    }).annotations({
-      description,
-      message: () => ({ message: "Expected true or false", override: true }),
-      jsonSchema: { type: "boolean", description, default: false }
-    }),
+    FlagText(description).annotations({ jsonSchema: { type: "boolean", description, default: false } }),
     { default: () => false }
   )
 

@@ -96,6 +96,8 @@ export const WorkspaceOverviewDto = Schema.Struct({
     failed: Integer("Failed so far; will be tried again.", 1),
     failedPermanent: Integer("Refused by the receiver, or the URL was bad.", 1),
     deadLettered: Integer("Retries spent.", 0),
+    givenUp: Integer("`failedPermanent` and `deadLettered`, without those that were recovered.", 1),
+    recovered: Integer("Given up, and delivered by a later replay or resend.", 0),
     successRate: NullOr(
       Schema.Number,
       "`delivered` divided by all that were tried; null when none was.",

@@ -27,6 +27,7 @@ import { transactional } from "./Transaction.ts"
 interface DeliveryQuery extends ListQuery {
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
+  readonly recovered?: boolean | undefined
   readonly payload?: "include" | "omit" | undefined
 }
 
@@ -77,9 +78,9 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     /** Deliveries of all endpoints, newest first. */
     const list = (query: WorkspaceDeliveryQuery) =>
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
-        const { endpointId, eventId, eventType, since, status, until } = query
+        const { endpointId, eventId, eventType, recovered, since, status, until } = query
         const omitPayload = query.payload === "omit"
-        const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
+        const filter = { endpointId, eventId, eventType, recovered, since, status, until, omitPayload }
         return pagePast(byTime, query, (from) =>
           deliveries.list(workspaceId, filter, query.limit, from)
         ).pipe(Effect.flatMap(shownPage))

@@ -23,6 +23,8 @@ interface ReplayRequest {
   readonly since: string
   readonly until?: string | null | undefined
   readonly includeMissed: boolean
+  readonly includeRecovered: boolean
+  readonly includeTests: boolean
   readonly dryRun: boolean
 }
 
@@ -39,7 +41,9 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       statuses: [...new Set(request.statuses)],
       since: request.since,
       until: request.until ?? null,
-      includeMissed: request.includeMissed
+      includeMissed: request.includeMissed,
+      includeRecovered: request.includeRecovered,
+      includeTests: request.includeTests
     })
 
     /** Only counts; nothing is stored, and the endpoint may be disabled. */

@@ -61,6 +61,9 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
         deliveries: {
           windowHours: OVERVIEW_HOURS,
           ...counts,
+          // Rows of two tables, read in one statement: a failure may be recovered before its hour is counted anew.
+          givenUp: Math.max(0, counts.failedPermanent + counts.deadLettered - row.recovered),
+          recovered: row.recovered,
           successRate: successRate(counts),
           p50Ms: totals.p50Ms,
           p95Ms: totals.p95Ms

@@ -52,7 +52,14 @@ const rotated = (minutes: number) => change(minutes, "secret_rotated", "signingS
 const resubscribed = change(8, "endpoint_updated", "eventTypes")
 const stopping = change(7, "endpoint_updated", "enabled")
 
-const noneStopped: Evidence["stopped"] = { count: 0, since: null, newestId: null, neverSent: 0, more: false }
+const noneStopped: Evidence["stopped"] = {
+  count: 0,
+  since: null,
+  newestId: null,
+  neverSent: 0,
+  more: false,
+  recovered: 0
+}
 const noneMissed: Evidence["missedEvents"] = { count: 0, more: false, since: null }
 
 interface More extends Partial<Omit<Evidence, "endpoint">> {

@@ -265,7 +265,7 @@ create table posthorn.deliveries (
 -- full pages behind.
 create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, id);
 -- For the replays of one event. Deliveries that publishing made are found by the event's id (deliveries_of_event).
-create index deliveries_event on posthorn.deliveries (workspace_id, event_id)
+create index deliveries_event on posthorn.deliveries (workspace_id, event_id, endpoint_id, id)
   where replayed_from is not null or replay_id is not null;
 -- For deliveries that have their own trace id. The others have their event's.
 create index deliveries_trace on posthorn.deliveries (workspace_id, trace_id)

@@ -4,7 +4,7 @@
 -- position of the job, so a crash repeats nothing and omits nothing. Whoever holds the row's lock makes the step.
 
 -- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others: a
--- million are counted in 0.2 s. The triggers below maintain it, whoever changes deliveries. They fire on updates only: code
+-- million are counted in 0.3 s. The triggers below maintain it, whoever changes deliveries. They fire on updates only: code
 -- that inserts deliveries that have already failed must insert these rows too.
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
@@ -13,33 +13,83 @@ create table posthorn.failed_deliveries (
   created_at timestamptz(3) not null,
   delivery_id text collate "C" not null,
   status text collate "C" not null check (status in ('failed', 'failed_permanent', 'dead_lettered')),
-  -- The transaction of the first failure, and the one that gave the delivery up: a job covers what its snapshot sees.
+  is_test boolean not null default false,
+  -- The replay or resend of the same event to the same endpoint, made later, that was delivered.
+  recovered_by text collate "C",
+  -- The latest one that may still be delivered.
+  under_way text collate "C",
+  -- The transaction of the first failure, the one that gave the delivery up, and the last one that changed the two columns above: a
+  -- job covers what its snapshot sees.
   failed_by xid8 not null default pg_current_xact_id(),
   ended_by xid8,
-  primary key (workspace_id, endpoint_id, created_at, delivery_id) include (status)
+  made_up_by xid8,
+  primary key (workspace_id, endpoint_id, created_at, delivery_id) include (status, is_test, recovered_by, under_way)
 );
+create index failed_deliveries_recovered on posthorn.failed_deliveries (workspace_id, created_at)
+  where recovered_by is not null and status <> 'failed';
+
+-- The keys of the failures that a replay makes up for: of the same event to the same endpoint, made before it. A test send has no
+-- event: then its source alone. Of an event's replays the newest 100 count. Called by note_failure and replay.
+create function posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text)
+returns table (created_at timestamptz, delivery_id text) language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  with siblings as (
+    select d.id, d.replayed_from from posthorn.deliveries d
+    where d.workspace_id = workspace and d.event_id = event and d.endpoint_id = endpoint and d.id < replay
+      and (d.replayed_from is not null or d.replay_id is not null)
+    order by d.id desc limit 100
+  )
+  select d.created_at, d.id from (
+    select source as id union select s.id from siblings s union select s.replayed_from from siblings s
+  ) made join posthorn.deliveries d on d.workspace_id = workspace and d.id = made.id
+$$;
 
 create function posthorn.note_failure() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  is_replay constant boolean := new.replayed_from is not null;
+  recovered text;
+  waiting text;
 begin
-  if new.status = 'delivered' then
-    delete from posthorn.failed_deliveries
-    where workspace_id = new.workspace_id and endpoint_id = new.endpoint_id and created_at = new.created_at
-      and delivery_id = new.id;
-  else
-    insert into posthorn.failed_deliveries as f (workspace_id, endpoint_id, created_at, delivery_id, status, ended_by)
-    values (new.workspace_id, new.endpoint_id, new.created_at, new.id, new.status,
+  -- Of replays of one event several may be under way, and end in any order.
+  if is_replay and new.status <> 'delivered' then
+    select max(d.id) filter (where d.status = 'delivered'), max(d.id) filter (where d.status in ('pending', 'failed'))
+    into recovered, waiting
+    from posthorn.deliveries d
+    where d.workspace_id = new.workspace_id and d.event_id = new.event_id and d.endpoint_id = new.endpoint_id
+      and (d.replayed_from is not null or d.replay_id is not null);
+  end if;
+  if new.status <> 'delivered' then
+    insert into posthorn.failed_deliveries as f
+      (workspace_id, endpoint_id, created_at, delivery_id, status, is_test, recovered_by, under_way, ended_by)
+    values (new.workspace_id, new.endpoint_id, new.created_at, new.id, new.status, new.event_id is null,
+      case when recovered > new.id then recovered end, case when waiting > new.id then waiting end,
       case when new.status <> 'failed' then pg_current_xact_id() end)
     on conflict (workspace_id, endpoint_id, created_at, delivery_id) do update
       set status = excluded.status, ended_by = excluded.ended_by;
+  elsif old.status = 'failed' then
+    delete from posthorn.failed_deliveries
+    where workspace_id = new.workspace_id and endpoint_id = new.endpoint_id and created_at = new.created_at
+      and delivery_id = new.id;
+  end if;
+  -- A replay that was delivered recovers what it makes up for; one that was given up no longer does.
+  if is_replay and new.status <> 'failed' then
+    update posthorn.failed_deliveries f
+    set recovered_by = coalesce(f.recovered_by, case when new.status = 'delivered' then new.id end),
+      under_way = case when f.under_way <> new.id then f.under_way when waiting > f.delivery_id then waiting end,
+      made_up_by = pg_current_xact_id()
+    from posthorn.made_up_for(new.workspace_id, new.endpoint_id, new.event_id, new.replayed_from, new.id) m
+    where f.workspace_id = new.workspace_id and f.endpoint_id = new.endpoint_id and f.created_at = m.created_at
+      and f.delivery_id = m.delivery_id and (new.status = 'delivered' or f.under_way = new.id);
   end if;
   return null;
 end $$;
 
--- A delivery that succeeds at once costs only this condition. There is no trigger for inserts: it took 20 us of each lone
--- publish, and its condition would never be true.
+-- A delivery of an event that succeeds at once costs only this condition. There is no trigger for inserts: it took 20 us of each
+-- lone publish, and its condition would never be true.
 create trigger deliveries_fail after update of status on posthorn.deliveries for each row
-  when (old.status <> new.status and (old.status = 'failed' or new.status in ('failed', 'failed_permanent', 'dead_lettered')))
+  when (old.status <> new.status and (old.status = 'failed' or new.status in ('failed', 'failed_permanent', 'dead_lettered')
+    or new.status = 'delivered' and new.replayed_from is not null))
   execute function posthorn.note_failure();
 
 create function posthorn.forget_failures() returns trigger language plpgsql
@@ -65,10 +115,16 @@ create table posthorn.replays (
   since timestamptz(3) not null,
   until timestamptz(3),
   include_missed boolean not null,
+  include_recovered boolean not null,
+  include_tests boolean not null,
   state text collate "C" not null default 'running' check (state in ('running', 'done', 'cancelled')),
   -- The number of deliveries and missed events at the start; `missed` of them are missed events.
   matched bigint not null,
   missed bigint not null,
+  -- What the range has and the job leaves out.
+  recovered bigint not null,
+  under_way bigint not null,
+  tests bigint not null,
   replayed bigint not null default 0,
   failed bigint not null default 0,
   -- The job replays what existed when it was started, and nothing later.
@@ -99,16 +155,31 @@ create index replays_running on posthorn.replays (shard) where state = 'running'
 create index replays_turns on posthorn.replays (workspace_id, id) where state = 'running';
 create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
 
--- Deliveries and missed events that a job over this range would cover.
+-- Whether a job takes a failure (`wanted`), or why it leaves it out.
+create function posthorn.replay_choice(
+  recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean
+) returns text language sql immutable parallel safe
+  return case when recovered_by is not null and not include_recovered then 'recovered' when under_way is not null then 'under_way'
+    when is_test and not include_tests then 'test' else 'wanted' end;
+
+-- Deliveries and missed events that a job over this range would cover, and the deliveries that it would leave out.
 create function posthorn.count_replay(
   workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
-  out deliveries bigint, out missed bigint
+  include_recovered boolean, include_tests boolean,
+  out deliveries bigint, out missed bigint, out recovered bigint, out under_way bigint, out tests bigint
 ) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
 begin
-  select count(*) into deliveries from posthorn.failed_deliveries f
-  where f.workspace_id = workspace and f.endpoint_id = endpoint and f.status = any (wanted)
-    and f.created_at >= since and f.created_at < coalesce(until, 'infinity');
+  select count(*) filter (where c.kept = 'wanted'), count(*) filter (where c.kept = 'recovered'),
+    count(*) filter (where c.kept = 'under_way'), count(*) filter (where c.kept = 'test')
+  into deliveries, recovered, under_way, tests
+  from (
+    select posthorn.replay_choice(f.recovered_by, f.under_way, f.is_test, include_recovered, include_tests) as kept
+    from posthorn.failed_deliveries f
+    where f.workspace_id = workspace and f.endpoint_id = endpoint and f.status = any (wanted)
+      and f.created_at >= since and f.created_at < coalesce(until, 'infinity')
+  ) c;
   missed := 0;
   if include_missed then
     select count(*) into missed from posthorn.missed_events m
@@ -117,37 +188,32 @@ begin
   end if;
 end $$;
 
--- What an endpoint has lost and not got back: deliveries that were given up and not replayed, and missed events. Of each it
--- reads only the newest `most`; if it reached that limit, there may be more. About 8 ms for 1,000.
+-- What an endpoint has lost and not got back: deliveries that were given up and neither recovered nor under way again, without test
+-- sends, and missed events. Of each it reads only the newest `most`; if it reached that limit, there may be more. About 8 ms for
+-- 1,000.
 create function posthorn.losses(
   workspace text, endpoint text, most integer,
   out stopped integer, out stopped_since timestamptz, out newest_id text, out never_sent integer, out more_stopped boolean,
-  out missed integer, out missed_since timestamptz, out more_missed boolean
+  out recovered integer, out missed integer, out missed_since timestamptz, out more_missed boolean
 ) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 begin
   with newest as materialized (
-    select f.delivery_id, f.created_at, f.status from posthorn.failed_deliveries f
+    select f.* from posthorn.failed_deliveries f
     where f.workspace_id = workspace and f.endpoint_id = endpoint
     order by f.created_at desc, f.delivery_id desc limit most
   ), lost as (
     select n.delivery_id, n.created_at, d.dead_letter_reason from newest n
     cross join lateral (
-      select d.event_id, d.dead_letter_reason from posthorn.deliveries d
+      select d.dead_letter_reason from posthorn.deliveries d
       where d.workspace_id = workspace and d.id = n.delivery_id offset 0
     ) d
-    where n.status <> 'failed' and case
-      when d.event_id is null then not exists (
-        select from posthorn.deliveries r
-        where r.workspace_id = workspace and r.event_id is null and r.replayed_from = n.delivery_id)
-      else not exists (
-        select from posthorn.deliveries r
-        where r.workspace_id = workspace and r.event_id = d.event_id and r.replayed_from = n.delivery_id) end
+    where n.status <> 'failed' and posthorn.replay_choice(n.recovered_by, n.under_way, n.is_test, false, false) = 'wanted'
   )
   select count(*), min(l.created_at), max(l.delivery_id), count(*) filter (where l.dead_letter_reason = 'never_sent'),
-    (select count(*) = most from newest)
-  into stopped, stopped_since, newest_id, never_sent, more_stopped from lost l;
+    (select count(*) = most from newest), (select count(*) from newest n where n.recovered_by is not null)
+  into stopped, stopped_since, newest_id, never_sent, more_stopped, recovered from lost l;
   select count(*), min(m.created_at), count(*) = most into missed, missed_since, more_missed from (
     select m.created_at from posthorn.missed_events m where m.workspace_id = workspace and m.endpoint_id = endpoint
     order by m.created_at desc, m.event_id desc limit most
@@ -203,6 +269,10 @@ begin
   ), queued as (
     insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
     select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by index
+  ), noted as (
+    update posthorn.failed_deliveries f set under_way = m.delivery_id, made_up_by = pg_current_xact_id()
+    from made m cross join lateral posthorn.made_up_for(workspace, endpoint, m.event_id, m.source_id, m.delivery_id) s
+    where f.workspace_id = workspace and f.endpoint_id = endpoint and f.created_at = s.created_at and f.delivery_id = s.delivery_id
   ), audited as (
     insert into posthorn.audit_events
       (workspace_id, action, actor_type, actor_id, actor_name, root_type, root_id, via, target_type, target_id, changes, trace_id)
@@ -238,7 +308,8 @@ language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeou
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   job posthorn.replays;
-  wanted integer;
+  room_left integer;
+  made_up integer := 0;
   sources text[] := '{}';
   missed text[] := '{}';
   scanned integer;
@@ -251,34 +322,41 @@ begin
   perform from posthorn.endpoints e
     where e.workspace_id = workspace and e.id = job.endpoint_id and e.enabled for share;
   if not found then outcome := 'waiting'; return; end if;
-  select least(batch, room - count(*)) into wanted from (
+  select least(batch, room - count(*)) into room_left from (
     select from posthorn.queue q where q.workspace_id = workspace and q.endpoint_id = job.endpoint_id limit room
   ) q;
-  if wanted <= 0 then outcome := 'waiting'; return; end if;
+  if room_left <= 0 then outcome := 'waiting'; return; end if;
 
   if not job.deliveries_done then
     with candidates as materialized (
       select f.created_at, f.delivery_id,
         -- The delivery's state when the job was started. A delivery without an end was not over.
         case when pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
-             else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as matches
+             else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as covered,
+        posthorn.replay_choice(f.recovered_by, f.under_way, f.is_test, job.include_recovered, job.include_tests) = 'wanted' as wanted,
+        pg_visible_in_snapshot(f.made_up_by, job.snapshot) is not false as unchanged
       from posthorn.failed_deliveries f
       where f.workspace_id = workspace and f.endpoint_id = job.endpoint_id
         and (f.created_at, f.delivery_id) > (job.past_at, job.past_id)
         and f.created_at >= job.since and f.created_at < coalesce(job.until, 'infinity')
       order by f.created_at, f.delivery_id limit posthorn.replay_scan_limit()
+    ), judged as (
+      select c.*, c.covered and c.wanted and c.unchanged as matches from candidates c
     ), numbered as (
-      select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from candidates l
+      select j.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from judged j
     ), reached as (
       -- As many as this step may make; the rest is for the next one.
-      select * from numbered where hits <= wanted
+      select * from numbered where hits <= room_left
     )
     select coalesce(array_agg(delivery_id order by created_at, delivery_id) filter (where matches), '{}'), count(*),
+      -- Somebody else has made up for these since the start.
+      count(*) filter (where covered and not wanted and not unchanged) as made_up,
       (array_agg(created_at order by created_at desc, delivery_id desc))[1] as at,
       (array_agg(delivery_id order by created_at desc, delivery_id desc))[1] as id,
       (select count(*) from candidates) as seen
     into last from reached;
     sources := last.coalesce;
+    made_up := last.made_up;
     if last.at is not null then
       job.past_at := last.at;
       job.past_id := last.id;
@@ -295,7 +373,7 @@ begin
       where m.workspace_id = workspace and m.endpoint_id = job.endpoint_id
         and (m.created_at, m.event_id) > (job.past_at, job.past_id)
         and m.created_at >= job.since and m.created_at < coalesce(job.until, 'infinity')
-      order by m.created_at, m.event_id limit wanted
+      order by m.created_at, m.event_id limit room_left
     ), taken as (
       -- A missed event is replayed once: two jobs over the same events wait here for each other, and the second finds nothing.
       delete from posthorn.missed_events m using candidates l
@@ -309,7 +387,7 @@ begin
     into last from candidates;
     missed := last.coalesce;
     scanned := last.count;
-    if scanned < wanted then
+    if scanned < room_left then
       job.include_missed := false;
     else
       job.past_at := last.at;
@@ -324,13 +402,14 @@ begin
   if job.deliveries_done and not job.include_missed then
     outcome := 'finished';
     update posthorn.replays r
-    set state = 'done', replayed = r.replayed + made, failed = r.matched - r.replayed - made, past_at = job.past_at,
+    set state = 'done', replayed = least(r.matched, r.replayed + made + made_up),
+        failed = greatest(0, r.matched - r.replayed - made - made_up), past_at = job.past_at,
         past_id = job.past_id, deliveries_done = true, finished_at = date_trunc('milliseconds', clock_timestamp())
     where r.workspace_id = workspace and r.id = replay;
   else
     outcome := 'stepped';
     update posthorn.replays r
-    set replayed = r.replayed + made, past_at = job.past_at, past_id = job.past_id, deliveries_done = job.deliveries_done
+    set replayed = least(r.matched, r.replayed + made + made_up), past_at = job.past_at, past_id = job.past_id, deliveries_done = job.deliveries_done
     where r.workspace_id = workspace and r.id = replay;
   end if;
 end $$;

@@ -9,6 +9,8 @@ const FLAGS = new Set([
   "--json",
   "--watch",
   "--include-missed",
+  "--include-recovered",
+  "--include-tests",
   "--dry-run",
   "--yes",
   "--help",

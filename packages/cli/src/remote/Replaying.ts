@@ -33,12 +33,14 @@ export interface Recover {
   readonly since: string
   readonly until: Option.Option<string>
   readonly includeMissed: boolean
+  readonly includeRecovered: boolean
+  readonly includeTests: boolean
   readonly dryRun: boolean
   readonly yes: boolean
   readonly json: boolean
 }
 
-const rangeOf = ({ includeMissed, since, until }: Recover) =>
+const rangeOf = ({ includeMissed, includeRecovered, includeTests, since, until }: Recover) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const from = momentOf(since, now)
@@ -52,7 +54,7 @@ const rangeOf = ({ includeMissed, since, until }: Recover) =>
     if (to === undefined) return yield* misused("--until must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z")
     if (to !== null && to <= from)
       return yield* misused(`--until is not after --since: nothing lies between ${from} and ${to}`)
-    return { since: from, until: to, includeMissed }
+    return { since: from, until: to, includeMissed, includeRecovered, includeTests }
   })
 
 type Range = Effect.Effect.Success<ReturnType<typeof rangeOf>>
@@ -72,6 +74,24 @@ const countOf = (endpointId: string, range: Range) =>
 const whatOf = (matched: number, missed: number) => {
   const failed = matched - missed
   return `${failed} ${failed === 1 ? "delivery" : "deliveries"} given up or refused${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
+}
+
+/** What was left out, as a sentence; empty when nothing was. */
+const leftOutOf = ({
+  recovered,
+  tests,
+  underWay
+}: {
+  recovered: number
+  underWay: number
+  tests: number
+}) => {
+  const parts = [
+    recovered > 0 ? `${recovered} recovered since` : [],
+    underWay > 0 ? `${underWay} under way again` : [],
+    tests > 0 ? `${tests} ${tests === 1 ? "test" : "tests"}` : []
+  ].flat()
+  return parts.length === 0 ? "" : ` Left out: ${parts.join(", ")}.`
 }
 
 interface Progress {
@@ -151,10 +171,10 @@ export const recover = (given: Recover) =>
     const { endpointId, json } = given
     const { ask, slug } = yield* Posthorn
     const counted = yield* countOf(endpointId, range)
-    const { matched, missed } = counted.value
+    const { leftOut, matched, missed } = counted.value
     const what = whatOf(matched, missed)
-    if (given.dryRun) return yield* print(json, counted.text, () => what)
-    yield* talk(`Endpoint ${endpointId}: ${what} since ${range.since}.`)
+    if (given.dryRun) return yield* print(json, counted.text, () => `${what}.${leftOutOf(leftOut)}`)
+    yield* talk(`Endpoint ${endpointId}: ${what} since ${range.since}.${leftOutOf(leftOut)}`)
     if (matched === 0 && !json) return yield* talk("There is nothing to replay.")
     if (!given.yes && !(yield* agreed("Replay them?"))) return yield* refuse("Nothing was changed.")
     const started = yield* ask(({ replays }) =>

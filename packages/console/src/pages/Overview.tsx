@@ -41,7 +41,6 @@ const Figure = ({
 const count = (value: number) => value.toLocaleString()
 
 const Figures = ({ deliveries, queue }: Overview) => {
-  const lost = deliveries.failedPermanent + deliveries.deadLettered
   const { p50Ms, p95Ms, successRate } = deliveries
   return (
     <dl className="grid grid-cols-2 rounded-lg border bg-surface *:border-line md:grid-cols-5 md:divide-x max-md:[&>*:nth-child(n+3)]:border-t max-md:[&>*:nth-child(even)]:border-s">
@@ -62,9 +61,13 @@ const Figures = ({ deliveries, queue }: Overview) => {
       />
       <Figure
         label="Given up"
-        value={count(lost)}
-        tone={lost > 0 ? "text-bad" : ""}
-        note={`${count(deliveries.failedPermanent)} refused by receivers`}
+        value={count(deliveries.givenUp)}
+        tone={deliveries.givenUp > 0 ? "text-bad" : ""}
+        note={
+          deliveries.recovered > 0
+            ? `${count(deliveries.recovered)} more were recovered`
+            : `${count(deliveries.failedPermanent)} refused by receivers`
+        }
       />
       <Figure
         label="Median"

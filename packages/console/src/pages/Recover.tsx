@@ -126,6 +126,21 @@ const starts = (endpoint: EndpointDetail) => [
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString()} ${count === 1 ? one : many}`
 
+interface Counted {
+  readonly matched: number
+  readonly missed: number
+  readonly leftOut: { readonly recovered: number; readonly underWay: number; readonly tests: number }
+}
+
+const leftOut = ({ leftOut: { recovered, tests, underWay } }: Counted) => {
+  const parts = [
+    recovered > 0 ? `${recovered.toLocaleString()} recovered since` : [],
+    underWay > 0 ? `${underWay.toLocaleString()} under way again` : [],
+    tests > 0 ? plural(tests, "test event", "test events") : []
+  ].flat()
+  return parts.length === 0 ? "" : ` Left out: ${parts.join(", ")}.`
+}
+
 /** How many a job would cover; counted again when the choice changes. */
 const useCount = (endpointId: string, since: string, includeMissed: boolean) => {
   const count = useAct("startReplay")
@@ -136,7 +151,7 @@ const useCount = (endpointId: string, since: string, includeMissed: boolean) => 
       body: { since, includeMissed, dryRun: true }
     } as unknown as Request<"startReplay">)
   }, [endpointId, includeMissed, mutate, since])
-  return { counted: count.data as { matched: number; missed: number } | undefined, error: count.error }
+  return { counted: count.data as Counted | undefined, error: count.error }
 }
 
 const Progress = ({ replay }: { replay: Replay }) => {
@@ -223,14 +238,14 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
         {counted === undefined ? (
           "Counting …"
         ) : nothing ? (
-          `There is nothing to replay.${endpoint.enabled ? "" : " What still waits goes on by itself once the endpoint is enabled."}`
+          `There is nothing to replay.${leftOut(counted)}${endpoint.enabled ? "" : " What still waits goes on by itself once the endpoint is enabled."}`
         ) : (
           <>
             <strong>{plural(counted.matched, "delivery", "deliveries")}</strong>
             {counted.missed > 0
               ? `, ${plural(counted.missed, "of them a missed event", "of them missed events")}`
               : ""}
-            , since <Time at={since} focusable />.
+            , since <Time at={since} focusable />.{leftOut(counted)}
           </>
         )}
       </p>

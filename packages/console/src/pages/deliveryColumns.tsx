@@ -61,7 +61,7 @@ const columns = (
     head: "Event type",
     narrow: "plain",
     className: SHARE,
-    cell: ({ eventType, id, replayedFrom, test }) => (
+    cell: ({ eventType, id, recoveredBy, replayedFrom, test }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Link
           to="/w/$slug/deliveries/$deliveryId"
@@ -74,6 +74,7 @@ const columns = (
         </Link>
         {test ? <span className="text-xs text-faint">test</span> : null}
         {replayedFrom === null ? null : <span className="text-xs text-faint">replay</span>}
+        {recoveredBy === null ? null : <span className="text-xs text-good">recovered</span>}
       </span>
     )
   },

@@ -82,7 +82,7 @@ export interface Evidence {
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
   /** What is due and waits for the endpoint's rate; null when nothing does. */
   readonly backlog: Backlog | null
-  /** Deliveries that stopped without being delivered or replayed. */
+  /** Deliveries that were given up and neither recovered nor are under way again; without test sends. */
   readonly stopped: {
     readonly count: number
     /** The limit was reached, so there may be more. */
@@ -91,6 +91,8 @@ export interface Evidence {
     readonly newestId: string | null
     /** How many of these were given up before anything was sent. */
     readonly neverSent: number
+    /** Those that failed too, and were recovered since. */
+    readonly recovered: number
   }
   /** Missed events, from any time that it was disabled, that were not replayed. */
   readonly missedEvents: { readonly count: number; readonly more: boolean; readonly since: string | null }

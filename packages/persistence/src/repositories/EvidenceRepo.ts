@@ -96,6 +96,7 @@ const Losses = Schema.Struct({
   newestId: Schema.NullOr(Id("delivery")),
   neverSent: Count,
   moreStopped: Schema.Boolean,
+  recovered: Count,
   missed: Count,
   missedSince: Schema.NullOr(Time),
   moreMissed: Schema.Boolean
@@ -219,8 +220,17 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
           const [backlog = null] = yield* backlogOf(workspaceId, endpointId)
           const [recentOnes] = yield* seenOf(workspaceId, endpointId)
           const [lost] = yield* lossesOf(workspaceId, endpointId)
-          const { missed, missedSince, moreMissed, moreStopped, neverSent, newestId, stopped, stoppedSince } =
-            lost!
+          const {
+            missed,
+            missedSince,
+            moreMissed,
+            moreStopped,
+            neverSent,
+            newestId,
+            recovered,
+            stopped,
+            stoppedSince
+          } = lost!
           return {
             now,
             endpoint,
@@ -231,7 +241,14 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
             published: types.map(({ eventType }) => eventType),
             waiting: waiting!,
             backlog,
-            stopped: { count: stopped, more: moreStopped, since: stoppedSince, newestId, neverSent },
+            stopped: {
+              count: stopped,
+              more: moreStopped,
+              since: stoppedSince,
+              newestId,
+              neverSent,
+              recovered
+            },
             missedEvents: { count: missed, more: moreMissed, since: missedSince }
           }
         }).pipe(Effect.orDie)

@@ -18,6 +18,9 @@ import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, first, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
+/** Failures in the range that a job does not take. */
+const LeftOut = Schema.Struct({ recovered: Count, underWay: Count, tests: Count })
+
 export const ReplayRow = Schema.Struct({
   id: Id("replay"),
   endpointId: Id("endpoint"),
@@ -27,6 +30,7 @@ export const ReplayRow = Schema.Struct({
   state: ReplayState,
   matched: Count,
   missed: Count,
+  leftOut: LeftOut,
   replayed: Count,
   failed: Count,
   createdAt: Time,
@@ -43,6 +47,8 @@ export interface ReplayRange {
   /** Exclusive; null: up to now. */
   readonly until: string | null
   readonly includeMissed: boolean
+  readonly includeRecovered: boolean
+  readonly includeTests: boolean
 }
 
 /** The actor, for the audit log. */
@@ -54,7 +60,8 @@ export interface Asked {
 const ReplayCount = Schema.Struct({
   /** The sum of deliveries and missed events. */
   matched: Count,
-  missed: Count
+  missed: Count,
+  leftOut: LeftOut
 })
 
 const Replayed = Schema.Struct({ delivery: Id("delivery") })
@@ -64,8 +71,10 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const leftOut = "json_build_object('recovered', recovered, 'underWay', under_way, 'tests', tests)"
       const columns = sql.literal(
         columnsOf(ReplayRow, "", {
+          leftOut,
           state:
             "case when state = 'running' and posthorn.replay_is_queued(workspace_id, id) then 'queued' else state end"
         })
@@ -73,23 +82,25 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
 
       const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
-        ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed})`
+        ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed}, ${range.includeRecovered},
+        ${range.includeTests})`
 
       /** The number of deliveries and missed events that a job over the range would replay. */
       const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
         one(
           sql,
           ReplayCount
-        )`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`
+        )`select deliveries + missed as matched, missed, ${sql.literal(leftOut)} as "leftOut" from ${counted(workspaceId, range)}`
 
       /** Stores a job for a worker. It counts exactly what its snapshot sees. */
       const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
         one(sql, ReplayRow)`
-        insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
-          missed, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
+        insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed,
+          include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
           ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
-          ${range.includeMissed}, deliveries + missed, missed, ${actor.type}, ${actor.id},
+          ${range.includeMissed}, ${range.includeRecovered}, ${range.includeTests}, deliveries + missed, missed, recovered,
+          under_way, tests, ${actor.type}, ${actor.id},
           ${actor.name}::text, ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
         from ${counted(workspaceId, range)}
         returning ${columns}`

@@ -36,6 +36,8 @@ const Overview = Schema.Struct({
   enabledEndpoints: Count,
   /** Deliveries of the last `OVERVIEW_HOURS` before the first whole hour, where `ofWorkspace` starts. */
   ...outcomes,
+  /** Those of the last `OVERVIEW_HOURS` that were given up and then recovered. */
+  recovered: Count,
   oldestWaitingSeconds: Schema.NullOr(Count),
   members: Count,
   apiTokens: Count,
@@ -72,6 +74,9 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
            where d.workspace_id = ${workspaceId} and d.id = (
              select delivery_id from posthorn.queue where workspace_id = ${workspaceId}
              order by delivery_id limit 1)) as "oldestWaitingSeconds",
+          (select count(*) from posthorn.failed_deliveries f where f.workspace_id = ${workspaceId}
+             and f.created_at >= now() - make_interval(hours => ${OVERVIEW_HOURS}) and f.recovered_by is not null
+             and f.status <> 'failed') as recovered,
           (select count(*) from posthorn.members where workspace_id = ${workspaceId}) as members,
           (select count(*) from posthorn.api_tokens where workspace_id = ${workspaceId} and revoked_at is null
              and (expires_at is null or expires_at > now())) as "apiTokens",

@@ -11,6 +11,8 @@ export interface Job {
   readonly since?: string
   readonly until?: string | null
   readonly missed?: boolean
+  readonly recovered?: boolean
+  readonly tests?: boolean
 }
 
 /** An endpoint with deliveries that failed for good, one day apart from 1 January 2026 on. */
@@ -55,6 +57,8 @@ export const start = async (
     endpoint,
     id = newId("replay"),
     missed = false,
+    recovered = false,
+    tests = false,
     since = "2026-01-01",
     statuses = ["failed_permanent"],
     until = null,
@@ -62,16 +66,18 @@ export const start = async (
   }: Job
 ) => {
   await stage.rows(
-    `insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
-       missed, actor_type, actor_id, via, trace_id)
-     values ($1, $2, $3, 1, $4, $5, $6, $7, 100, 0, 'operator', 'operator', 'rest', 'trace')`,
+    `insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed,
+       include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, via, trace_id)
+     values ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, 100, 0, 0, 0, 0, 'operator', 'operator', 'rest', 'trace')`,
     workspace,
     id,
     endpoint,
     statuses,
     since,
     until,
-    missed
+    missed,
+    recovered,
+    tests
   )
   return id
 }

@@ -143,10 +143,10 @@ const scenarios = writeScenarios((it) => {
     const other = await stage.other()
     await other.rows("begin")
     const made = await other.rows(
-      "select * from posthorn.replay($1, $2, array[$3], null, null, 'operator', 'operator', 'sql', 'x')",
+      "select * from posthorn.replay($1, $2, null, array[$3], 'rpl_1', 'operator', 'operator', 'sql', 'x')",
       acme,
       endpoint,
-      ids(replayed)
+      replayed.id
     )
     assert.equal(made.length, 1)
     await stage.rows("delete from posthorn.deliveries where id = $1", ids(replayed))

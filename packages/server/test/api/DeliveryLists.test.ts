@@ -245,6 +245,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
         nextAttemptAt: time,
         payload: {},
         replayedFrom: null,
+        recoveredBy: null,
         test: false,
         lastHttpStatus: null,
         lastFailureReason: null,

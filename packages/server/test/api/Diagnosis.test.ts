@@ -89,7 +89,7 @@ describe("the next steps of a diagnosis", () => {
       changes: [],
       waiting: { count: 0, oldestDueAt: null },
       backlog: null,
-      stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0, more: false },
+      stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0, more: false, recovered: 0 },
       missedEvents: { count: 1, more: false, since: at }
     })
     const known = new Map(
@@ -246,7 +246,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       yield* batch(700)
       yield* batch(3, "other")
       yield* sql`update posthorn.deliveries set status = 'failed_permanent' where workspace_id = ${ws.workspaceId}`
-      // A delivery that is still retried is not lost, and a test send has no event.
+      // A delivery that is still retried is not lost, nor is a test send.
       const [waits, replayed] = yield* sql<{ id: string }>`update posthorn.deliveries set status = 'failed'
         where (workspace_id, id) in (select workspace_id, id from posthorn.deliveries
           where workspace_id = ${ws.workspaceId} and endpoint_id = ${endpointId} order by id limit 2) returning id`
@@ -265,7 +265,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       const [count, start] = found("stopped_deliveries").nextSteps
 
       expect(waits!.id).not.toBe(replayed!.id)
-      expect(found("stopped_deliveries").summary).toBe("699 deliveries stopped without being delivered.")
+      expect(found("stopped_deliveries").summary).toBe("698 deliveries stopped without being delivered.")
       expect(found("missed_events").summary).toMatch(/^2 events matched/)
       expect(count).toMatchObject({
         operation: "startReplay",
@@ -282,8 +282,9 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       const sql = yield* SqlClient
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
-      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
-        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', now() from generate_series(1, 10010)`
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, created_at)
+        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, posthorn.new_id('evt_'), 'a.b', 't', now()
+        from generate_series(1, 10010)`
       yield* sql`update posthorn.deliveries set status = 'dead_lettered' where endpoint_id = ${endpointId}`
 
       const { findings } = yield* diagnosisOf(ws, endpointId)

@@ -23,6 +23,8 @@ const outage = (ws: Entered) =>
     return { endpointId, failed, refused }
   })
 
+const NOTHING = { recovered: 0, underWay: 0, tests: 0 }
+
 const enable = (ws: Entered, endpointId: string) =>
   ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
 
@@ -41,21 +43,25 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
           ({ body, headers, status }) => [status, body, headers.get("location")]
         )
 
-      expect(yield* count({})).toEqual([200, { matched: 1, missed: 0 }, null])
-      expect(yield* count({ includeMissed: true })).toEqual([200, { matched: 2, missed: 1 }, null])
+      expect(yield* count({})).toEqual([200, { matched: 1, missed: 0, leftOut: NOTHING }, null])
+      expect(yield* count({ includeMissed: true })).toEqual([
+        200,
+        { matched: 2, missed: 1, leftOut: NOTHING },
+        null
+      ])
       expect(yield* count({ statuses: ["failed", "failed_permanent"] })).toEqual([
         200,
-        { matched: 2, missed: 0 },
+        { matched: 2, missed: 0, leftOut: NOTHING },
         null
       ])
       expect(yield* count({ since: "2100-01-01T00:00:00Z", includeMissed: true })).toEqual([
         200,
-        { matched: 0, missed: 0 },
+        { matched: 0, missed: 0, leftOut: NOTHING },
         null
       ])
       expect(yield* count({ until: SINCE, includeMissed: true })).toEqual([
         200,
-        { matched: 0, missed: 0 },
+        { matched: 0, missed: 0, leftOut: NOTHING },
         null
       ])
       expect((yield* ws.call("GET", "/webhooks/replays")).body.items).toEqual([])
@@ -90,6 +96,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
         state: "running",
         matched: 2,
         missed: 1,
+        leftOut: NOTHING,
         replayed: 0,
         failed: 0,
         createdAt: expect.stringMatching(/Z$/),
@@ -103,6 +110,48 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
         changes: { fields: [], endpointId, since: SINCE, matched: 2, missed: 1 }
       })
     })
+  )
+
+  it.effect(
+    "§4.6 knows what was recovered: lists, counts, the overview and the diagnosis leave it out, and say so",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const { endpointId, refused } = yield* outage(ws)
+        yield* enable(ws, endpointId)
+        const count = (body: object = {}) =>
+          Effect.map(
+            ws.call("POST", `/webhooks/${endpointId}/replays`, {
+              body: { since: SINCE, dryRun: true, ...body }
+            }),
+            (answer) => answer.body
+          )
+        const recoveredBy = Effect.map(
+          ws.call("GET", `/webhooks/deliveries/${refused}`),
+          ({ body }) => body.recoveredBy
+        )
+        const listed = (recovered: boolean) =>
+          Effect.map(ws.call("GET", `/webhooks/deliveries?recovered=${recovered}`), ({ body }) =>
+            (body.items as ReadonlyArray<Loose>).map(({ id }) => id)
+          )
+
+        expect(yield* recoveredBy).toBeNull()
+        expect(yield* listed(true)).toEqual([])
+        const { body: replay } = yield* ws.call("POST", `/webhooks/deliveries/${refused}/replay`)
+        expect(yield* count()).toEqual({ matched: 0, missed: 0, leftOut: { ...NOTHING, underWay: 1 } })
+        yield* observe(ws, replay.id as string, { status: "delivered" })
+
+        expect(yield* recoveredBy).toBe(replay.id)
+        expect(yield* listed(true)).toEqual([refused])
+        expect(yield* listed(false)).not.toContain(refused)
+        expect(yield* count()).toEqual({ matched: 0, missed: 0, leftOut: { ...NOTHING, recovered: 1 } })
+        expect(yield* count({ includeRecovered: true })).toEqual({ matched: 1, missed: 0, leftOut: NOTHING })
+        const { body: overview } = yield* ws.call("GET", "/overview")
+        expect(overview.deliveries).toMatchObject({ failedPermanent: 1, givenUp: 0, recovered: 1 })
+        const { body: diagnosis } = yield* ws.call("GET", `/webhooks/${endpointId}/diagnosis`)
+        const codes = (diagnosis.findings as ReadonlyArray<Loose>).map(({ code }) => code)
+        expect(codes).not.toContain("stopped_deliveries")
+      })
   )
 
   it.effect("§4.6 starts one job for one idempotency key, and does not keep counts under it", () =>

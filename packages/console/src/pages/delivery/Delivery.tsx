@@ -136,6 +136,17 @@ const About = ({ delivery }: { delivery: DeliveryDetail }) => {
             </Link>
           </Fact>
         )}
+        {delivery.recoveredBy === null ? null : (
+          <Fact name="Recovered by">
+            <Link
+              to="/w/$slug/deliveries/$deliveryId"
+              params={{ slug, deliveryId: delivery.recoveredBy }}
+              className={`${link} font-mono text-xs`}
+            >
+              {delivery.recoveredBy}
+            </Link>
+          </Fact>
+        )}
       </Facts>
     </Card>
   )

@@ -224,7 +224,7 @@ const counted = ({ count, more }: { count: number; more: boolean }, one: string,
 
 const earlier = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
 
-/** One replay for all losses: two over the same time range would send twice what both cover. */
+/** One replay for all losses. */
 const getBack = ({ endpoint, missedEvents, stopped }: Evidence): ReadonlyArray<NextStep> => {
   const since = earlier(stopped.since, missedEvents.since)
   const includeMissed = missedEvents.count > 0
@@ -247,7 +247,7 @@ export const lost = (evidence: Evidence): Finding | undefined => {
     since: stopped.since,
     deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
     confidence: "high",
-    because: "Those that were replayed are left out.",
+    because: `Left out: ${stopped.recovered === 0 ? "" : `${counted({ count: stopped.recovered, more: false }, "delivery", "deliveries")} that a later replay recovered, `}those that are under way again, and test sends.`,
     nextSteps:
       stopped.count > 1 || missedEvents.count > 0
         ? getBack(evidence)
