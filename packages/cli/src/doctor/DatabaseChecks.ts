@@ -8,7 +8,7 @@ import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
 import { problemOf } from "@posthorn/persistence/client/Statement"
 import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
-import * as Checkup from "@posthorn/persistence/operations/DoctorChecks"
+import * as DoctorChecks from "@posthorn/persistence/operations/DoctorChecks"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
@@ -23,7 +23,7 @@ import { type Finding, note, warning, well, wrong } from "./Finding.ts"
 
 const OLDEST = 150_000
 
-const server = Effect.map(Checkup.serverFacts, (facts): ReadonlyArray<Finding> => {
+const server = Effect.map(DoctorChecks.serverFacts, (facts): ReadonlyArray<Finding> => {
   const where = `PostgreSQL ${facts.version}, database ${facts.database} at ${facts.address ?? "a socket"}`
   return [
     facts.versionNumber < OLDEST
@@ -116,7 +116,7 @@ const migrations = Effect.map(standing, ({ ahead, missing }) =>
       : well("migrations", "migrations", "up to date")
 )
 
-const rights = Effect.map(Checkup.missingRights, (missing) =>
+const rights = Effect.map(DoctorChecks.missingRights, (missing) =>
   missing.length === 0
     ? well("rights", "rights", "all that serve and work need")
     : wrong(
@@ -126,7 +126,7 @@ const rights = Effect.map(Checkup.missingRights, (missing) =>
       )
 )
 
-const sessions = Effect.map(Checkup.keepsSessions, (kept) =>
+const sessions = Effect.map(DoctorChecks.keepsSessions, (kept) =>
   kept
     ? well("sessions", "sessions", "a session stays one: fit for work and serve")
     : wrong(
@@ -137,7 +137,7 @@ const sessions = Effect.map(Checkup.keepsSessions, (kept) =>
 )
 
 /** Of several limits the tightest counts. What other programs use is taken off; what Posthorn uses is what it needs. */
-const connections = Effect.map(Checkup.connections, (limits) => {
+const connections = Effect.map(DoctorChecks.connections, (limits) => {
   const { by, left } = limits.reduce((tightest, one) => (one.left < tightest.left ? one : tightest))
   return left >= RUN_CONNECTIONS
     ? well("connections", "connections", `room for ${left}`)
@@ -156,7 +156,7 @@ const SHORTEST_MS = {
 } as const
 
 const timeouts = Effect.map(
-  Checkup.timeouts,
+  DoctorChecks.timeouts,
   (found): ReadonlyArray<Finding> =>
     found
       .filter(({ milliseconds, name }) => milliseconds > 0 && milliseconds < SHORTEST_MS[name])
@@ -169,7 +169,7 @@ const timeouts = Effect.map(
       )
 )
 
-const clocks = Effect.map(Checkup.clockAhead, (ahead) => {
+const clocks = Effect.map(DoctorChecks.clockAhead, (ahead) => {
   const apart = Math.abs(ahead)
   const said = `this machine's is ${describeOffset(-ahead)}. Set both by NTP: receivers refuse signatures that are 5 minutes off`
   return apart < WARN_MS
@@ -196,7 +196,7 @@ const keys = (given: Settings) =>
   })
 
 const workers = Effect.map(
-  Checkup.whoWorks,
+  DoctorChecks.whoWorks,
   ({ foreignSessions, free, members, shardCount }): ReadonlyArray<Finding> => {
     const held = shardCount - free.length
     const count = `${members} running, ${held} of ${shardCount} parts of the queue held`
@@ -217,7 +217,7 @@ const workers = Effect.map(
   }
 )
 
-const REASONS: Readonly<Record<Checkup.OutOfReach, string>> = {
+const REASONS: Readonly<Record<DoctorChecks.OutOfReach, string>> = {
   tls_failed: "the certificate is not trusted or has expired",
   dns_failed: "the name cannot be resolved",
   connection_failed: "nobody answers there"
@@ -225,7 +225,7 @@ const REASONS: Readonly<Record<Checkup.OutOfReach, string>> = {
 const SHOWN = 5
 
 const receivers = Effect.map(
-  Checkup.unreachable,
+  DoctorChecks.unreachable,
   (found): ReadonlyArray<Finding> =>
     found.length === 0
       ? [well("receivers", "receivers", "none is known to be out of reach")]

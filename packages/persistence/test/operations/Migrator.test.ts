@@ -126,7 +126,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
         sql`update posthorn.migrations set version = ${NEWEST + 1}, runs_beside = 1 where version = ${NEWEST}`
       ]) {
         const said = yield* undone(Effect.zipRight(change, refusalOf(pending)))
-        expect(JSON.stringify(said)).toMatch(/another build.*remove its data directory/)
+        expect(JSON.stringify(said)).toMatch(/another build.*remove the data directory/)
       }
     })
   )

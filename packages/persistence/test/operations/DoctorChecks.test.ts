@@ -4,19 +4,23 @@ import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
 import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
-import * as Checkup from "../../src/operations/DoctorChecks.ts"
+import * as DoctorChecks from "../../src/operations/DoctorChecks.ts"
 
 const live = DedicatedConnection.layer.pipe(Layer.provideMerge(TestPg))
 
 layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
   it.effect("§3.4 find nothing wrong in a healthy database", () =>
     Effect.gen(function* () {
-      expect(yield* Checkup.serverFacts).toMatchObject({ isLocal: true, isStandby: false, isSuperuser: true })
-      expect(Math.abs(yield* Checkup.clockAhead)).toBeLessThan(60_000)
-      expect(yield* Checkup.missingRights).toEqual([])
-      expect(yield* Checkup.keepsSessions).toBe(true)
-      expect(yield* Checkup.whoWorks).toMatchObject({ shardCount: 32, members: 0, foreignSessions: [] })
-      expect(yield* Checkup.unreachable).toEqual([])
+      expect(yield* DoctorChecks.serverFacts).toMatchObject({
+        isLocal: true,
+        isStandby: false,
+        isSuperuser: true
+      })
+      expect(Math.abs(yield* DoctorChecks.clockAhead)).toBeLessThan(60_000)
+      expect(yield* DoctorChecks.missingRights).toEqual([])
+      expect(yield* DoctorChecks.keepsSessions).toBe(true)
+      expect(yield* DoctorChecks.whoWorks).toMatchObject({ shardCount: 32, members: 0, foreignSessions: [] })
+      expect(yield* DoctorChecks.unreachable).toEqual([])
     })
   )
 
@@ -36,15 +40,15 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
             yield* sql.unsafe(
               `create role ${role}; grant usage on schema posthorn to ${role}; set local role ${role}`
             )
-            return yield* Effect.flatMap(Checkup.missingRights, (rights) => Effect.fail(rights))
+            return yield* Effect.flatMap(DoctorChecks.missingRights, (rights) => Effect.fail(rights))
           })
         )
         .pipe(Effect.flip)
 
-      expect(yield* Checkup.unreachable).toEqual([
+      expect(yield* DoctorChecks.unreachable).toEqual([
         { id: "whe_1", url: "https://e.example.com/", reason: "tls_failed" }
       ])
-      expect(yield* missing).toContain("update queue")
+      expect(yield* missing).toContain("update posthorn.queue")
     })
   )
 })
