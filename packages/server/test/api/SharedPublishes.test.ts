@@ -172,11 +172,12 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
     )
 
     /** Publishes on one connection, written at once; gives the text of the answers. */
-    const pipelined = (ws: Entered, url: string, count: number, first = 0) =>
+    const pipelined = (ws: Entered, url: string, count: number, first = 0, keyOfFirst?: string) =>
       Effect.async<string>((resume) => {
         const { hostname, port } = new URL(url)
         const requests = numbers(count).map((n) => {
-          const body = `{"eventType":"a.b","payload":${first + n}}`
+          const key = n === 0 && keyOfFirst !== undefined ? `,"idempotencyKey":"${keyOfFirst}"` : ""
+          const body = `{"eventType":"a.b","payload":${first + n}${key}}`
           return `POST /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
         })
         let received = ""
@@ -216,6 +217,31 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         }
         const stored = yield* storedOf(ws)
         expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(80))
+      })
+    )
+
+    it.scoped("§4.4 keep their order behind one whose idempotency key is waited for already", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+        const holder = yield* connect
+        const query = (text: string, ...values: ReadonlyArray<string>) =>
+          Effect.promise(() => holder.query(text, [...values]))
+        yield* query("begin")
+        yield* query("select from posthorn.publish($1, 'x.y', '0', 'held')", ws.slug)
+        const waiting = yield* Effect.fork(post(ws, { payload: 0, idempotencyKey: "held" }))
+        // By then it waits outside of the shared statements.
+        for (const _ of numbers(5)) yield* post(ws, { payload: "other" })
+        const line = yield* Effect.fork(pipelined(ws, url, 20, 0, "held"))
+        for (const _ of numbers(10)) yield* post(ws, { payload: "other" })
+        const early = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
+        yield* query("rollback")
+        yield* Fiber.join(line)
+        yield* Fiber.join(waiting)
+
+        expect(early).toEqual([])
+        const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(20))
       })
     )
 

@@ -172,11 +172,9 @@ export const makePublishing = Effect.gen(function* () {
   /** Outside of the caller's transaction. */
   const one = (publish: Publish) =>
     Effect.suspend(() => {
-      if (isApart(publish)) {
-        setApart(publish)
-        return publishApart(publish)
-      }
-      return waiting.isWaitedFor(keyOf(publish)) ? publishAlone(publish) : publishShared(publish)
+      if (!isApart(publish) && !waiting.isWaitedFor(keyOf(publish))) return publishShared(publish)
+      setApart(publish)
+      return publishApart(publish)
     }).pipe(Effect.ensuring(leave(publish)))
 
   return { one, all: publishTogether } as const
