@@ -640,11 +640,10 @@ create type posthorn.waiting as (
 -- posthorn.actor_json(actor text) returns json
 -- posthorn.actor_text(type text, id text, via text) returns text
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
--- posthorn.answer(one posthorn.planned) returns posthorn.published
+-- posthorn.apply_keys(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
--- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
@@ -671,8 +670,6 @@ create type posthorn.waiting as (
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
--- posthorn.is_awake(shard smallint) returns boolean
--- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT recovered integer, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
@@ -687,6 +684,7 @@ create type posthorn.waiting as (
 -- posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer) returns SETOF posthorn.deliveries
 -- posthorn.next_due(shards smallint[]) returns bigint
 -- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
+-- posthorn.notify_if_asleep(shards smallint[]) returns void
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.open_publishers(shards smallint[]) returns text
 -- posthorn.outlives_its_lease() returns interval
@@ -700,6 +698,8 @@ create type posthorn.waiting as (
 -- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
+-- posthorn.publish_planned(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
+-- posthorn.published_or_raise(one posthorn.planned) returns posthorn.published
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb
@@ -724,19 +724,19 @@ create type posthorn.waiting as (
 -- posthorn.rollup_class() returns integer
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
+-- posthorn.sleep_lock_class() returns integer
 -- posthorn.sql_actor() returns text
 -- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
 -- posthorn.starts_since(workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]) returns TABLE(index integer, ages double precision[])
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
--- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
+-- posthorn.store_planned(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
 -- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
 -- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns SETOF posthorn.outcome
--- posthorn.wake(shards smallint[]) returns void
--- posthorn.wake_class() returns integer
+-- posthorn.try_share_sleep_lock(shard smallint) returns boolean
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text

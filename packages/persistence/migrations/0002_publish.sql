@@ -114,12 +114,12 @@ create function posthorn.actor_json(actor text) returns json language sql immuta
     'id', substr(actor, length(split_part(actor, ' ', 1)) + length(split_part(actor, ' ', 2)) + 3),
     'via', split_part(actor, ' ', 2));
 
--- The class of the advisory locks that tell publishers whether a worker sleeps; the objects are shards. See wake.
-create function posthorn.wake_class() returns integer language sql immutable parallel safe
+-- The class of the advisory locks that tell publishers whether a worker sleeps; the objects are shards. See notify_if_asleep.
+create function posthorn.sleep_lock_class() returns integer language sql immutable parallel safe
   return 7067003;
 
-create function posthorn.is_awake(shard smallint) returns boolean language sql volatile
-  return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
+create function posthorn.try_share_sleep_lock(shard smallint) returns boolean language sql volatile
+  return pg_try_advisory_xact_lock_shared(posthorn.sleep_lock_class(), shard);
 
 -- Each shard once: a notification has at most 8,000 bytes. Due times are truncated to milliseconds.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile
@@ -131,13 +131,13 @@ create function posthorn.notify_sleepers(shards smallint[]) returns void languag
 -- see yet. A sleeping worker holds its shards' locks exclusively, so the publisher fails to get one and notifies the worker of
 -- the shards, and from when on rows are due. Busy workers stay awake, because PostgreSQL commits transactions that notify one
 -- after another, each until its commit is flushed.
-create function posthorn.wake(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+create function posthorn.notify_if_asleep(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one smallint;
   asleep smallint[];
 begin
   foreach one in array shards loop
-    if not posthorn.is_awake(one) then asleep := asleep || one; end if;
+    if not posthorn.try_share_sleep_lock(one) then asleep := asleep || one; end if;
   end loop;
   if asleep is not null then perform posthorn.notify_sleepers(asleep); end if;
 end $$;
@@ -159,7 +159,7 @@ begin atomic
   select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
-      array_agg(e.shard) filter (where e.enabled and not posthorn.is_awake(e.shard)) as asleep
+      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep
     from (
       select distinct s.endpoint_id as id from posthorn.subscriptions s
       where s.workspace_id = w.id and s.pattern = any (posthorn.patterns_of(event_type))
@@ -271,7 +271,7 @@ begin
 end $$;
 
 -- Stores planned events with their deliveries, due now; checks nothing.
-create function posthorn.store(plan posthorn.planned[], moment timestamptz) returns void
+create function posthorn.store_planned(plan posthorn.planned[], moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one posthorn.planned;
@@ -322,7 +322,7 @@ begin
     where e.workspace_id = workspace and e.consecutive_failures = 0
       and e.id = any (audience.enabled || audience.disabled);
   end if;
-  perform posthorn.store(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
+  perform posthorn.store_planned(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
     audience.enabled, (select array_agg(posthorn.id_of('whd_', began)) from unnest(audience.enabled)), audience.disabled,
     false, null, actor)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
@@ -349,7 +349,7 @@ end $$;
 
 -- The plan after looking at its keys: an event whose key is taken becomes a duplicate or a refusal. A key that another
 -- transaction is using is waited for; unless `patient`, at most for `lock_timeout`, and then the event is refused with 55P03.
-create function posthorn.keyed(plan posthorn.planned[], moment timestamptz, patient boolean) returns posthorn.planned[]
+create function posthorn.apply_keys(plan posthorn.planned[], moment timestamptz, patient boolean) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   one posthorn.planned;
@@ -400,26 +400,26 @@ begin
 end $$;
 
 -- The one way to publish: the planned events with their outcomes. Each caller below returns them in its own shape.
-create function posthorn.carry_out(
+create function posthorn.publish_planned(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, patient boolean, actors text[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
     actors);
-  -- Taken after waking the workers: a transaction they do not see by this moment has no earlier due times; see wake.
+  -- Taken after waking the workers: a transaction they do not see by this moment has no earlier due times; see notify_if_asleep.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
   fit boolean := true;
 begin
-  if num_nonnulls(variadic idempotency_keys) > 0 then plan := posthorn.keyed(plan, moment, patient); end if;
+  if num_nonnulls(variadic idempotency_keys) > 0 then plan := posthorn.apply_keys(plan, moment, patient); end if;
   foreach one in array plan loop
     fit := fit and (one.refusal).code is null and not one.duplicate;
   end loop;
   if fit then
-    perform posthorn.store(plan, moment);
+    perform posthorn.store_planned(plan, moment);
   else
-    perform posthorn.store(array(select p from unnest(plan) p where (p.refusal).code is null and not p.duplicate), moment);
+    perform posthorn.store_planned(array(select p from unnest(plan) p where (p.refusal).code is null and not p.duplicate), moment);
   end if;
   return plan;
 end $$;
@@ -461,7 +461,7 @@ begin
   if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null then
     if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
-    perform posthorn.store(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
+    perform posthorn.store_planned(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
       audience.disabled, false, null, actor)::posthorn.planned], moment);
   else
     insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
@@ -511,7 +511,7 @@ begin
   return query
     select p.index, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
-    from unnest(posthorn.carry_out(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
+    from unnest(posthorn.publish_planned(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
       patient, actors)) p;
 end $$;
 
@@ -540,7 +540,7 @@ begin
 end $$;
 
 -- Raises refusals: the exception undoes whatever was stored.
-create function posthorn.answer(one posthorn.planned) returns posthorn.published language plpgsql
+create function posthorn.published_or_raise(one posthorn.planned) returns posthorn.published language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if (one.refusal).hint is not null then
@@ -564,10 +564,10 @@ begin
   if most_deliveries is not null then
     perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries);
   end if;
-  foreach one in array posthorn.carry_out(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
+  foreach one in array posthorn.publish_planned(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
     array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]))
   loop
-    return next posthorn.answer(one);
+    return next posthorn.published_or_raise(one);
   end loop;
 end $$;
 
@@ -614,7 +614,7 @@ begin
     one := posthorn.publish_one(workspace, event_type, payload::text, trace_id, null, posthorn.sql_actor());
     if one is not null then return one; end if;
   end if;
-  return posthorn.answer((posthorn.carry_out(array[workspace], array[event_type], array[payload], array[idempotency_key],
+  return posthorn.published_or_raise((posthorn.publish_planned(array[workspace], array[event_type], array[payload], array[idempotency_key],
     array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
@@ -672,5 +672,5 @@ begin
 end $$;
 
 revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.publish_all, posthorn.try_publish_all,
-  posthorn.try_publish_each, posthorn.publish_one, posthorn.announce, posthorn.store, posthorn.plan, posthorn.keyed,
-  posthorn.take_keys, posthorn.carry_out from public;
+  posthorn.try_publish_each, posthorn.publish_one, posthorn.announce, posthorn.store_planned, posthorn.plan, posthorn.apply_keys,
+  posthorn.take_keys, posthorn.publish_planned from public;

@@ -29,7 +29,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return coalesce((
     select string_agg(l.virtualtransaction || ' ' || l.objid, ',') from pg_locks l
-    where l.locktype = 'advisory' and l.classid = posthorn.wake_class() and l.objsubid = 2 and l.mode = 'ShareLock'
+    where l.locktype = 'advisory' and l.classid = posthorn.sleep_lock_class() and l.objsubid = 2 and l.mode = 'ShareLock'
       and l.objid = any (shards::oid[]) and l.database = (select oid from pg_database where datname = current_database())
   ), '');
 end $$;

@@ -235,7 +235,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 declare
   moment timestamptz;
 begin
-  perform posthorn.wake(array[posthorn.shard_of(endpoint)]);
+  perform posthorn.notify_if_asleep(array[posthorn.shard_of(endpoint)]);
   moment := date_trunc('milliseconds', clock_timestamp());
   return query
   with found as materialized (

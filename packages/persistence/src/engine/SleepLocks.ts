@@ -1,5 +1,5 @@
 /**
- * The locks that tell publishers that a worker sleeps: `posthorn.wake` in migrations/0002. They are taken on the connection
+ * The locks that tell publishers that a worker sleeps: `posthorn.notify_if_asleep` in migrations/0002. They are taken on the connection
  * on which the worker listens, so they end with it.
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -8,7 +8,7 @@ import type { DedicatedConnection } from "../client/DedicatedConnection.ts"
 import { Count } from "../client/internal/Columns.ts"
 
 const TAKE = `select shard from unnest($1::integer[]) as shard
-  where pg_try_advisory_lock(posthorn.wake_class(), shard)`
+  where pg_try_advisory_lock(posthorn.sleep_lock_class(), shard)`
 
 const Taken = Schema.Struct({ shard: Count })
 

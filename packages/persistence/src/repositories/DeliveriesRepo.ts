@@ -103,7 +103,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
       const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
         rows(sql, Raw)`
         with woken as materialized (
-          select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
+          select posthorn.notify_if_asleep(array[posthorn.shard_of(${row.endpointId})])
         ), d as (
           insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, actor, trace_id,
             next_attempt_at, created_at)

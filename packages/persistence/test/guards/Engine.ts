@@ -130,7 +130,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await stops([1], [one]), [])
   })
 
-  it("due, open_publishers, wake: among the holders of locks, the open transactions that have published to these shards are named", async (stage) => {
+  it("due, open_publishers, notify_if_asleep: among the holders of locks, the open transactions that have published to these shards are named", async (stage) => {
     const acme = await stage.workspace()
     const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
     const open = (looked: number) =>
@@ -146,11 +146,14 @@ export const engine = writeScenarios((it) => {
     )
     const foreign = await stage.other()
     await foreign.rows("select pg_advisory_lock_shared(1, $1)", shard)
-    await foreign.rows("select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)", shard)
+    await foreign.rows(
+      "select pg_advisory_lock_shared((posthorn.sleep_lock_class()::bigint << 32) + $1)",
+      shard
+    )
     const far = await stage.other({ database: "postgres" })
     await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", WAKE_CLASS, shard)
     const other = (shard + 1) % 32
-    await foreign.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
+    await foreign.rows("select pg_advisory_lock(posthorn.sleep_lock_class(), $1)", other)
     assert.equal(await open(shard), `${String(transaction)} ${shard}`)
     assert.equal(await open(other), "")
     await publisher.rows("commit")

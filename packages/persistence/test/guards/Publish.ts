@@ -12,7 +12,7 @@ const ways = (stage: Stage) => [
 ]
 
 export const publishing = writeScenarios((it) => {
-  it("plan, matching_endpoints, store, publish: an event goes to each enabled endpoint that matches, is missed by disabled ones, and reaches no other", async (stage) => {
+  it("plan, matching_endpoints, store_planned, publish: an event goes to each enabled endpoint that matches, is missed by disabled ones, and reaches no other", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const wants = await stage.endpoint(acme, { types: ["a.*"] })
     const off = await stage.endpoint(acme, { types: ["*"], enabled: false })
@@ -47,14 +47,14 @@ export const publishing = writeScenarios((it) => {
     assert.deepEqual(await stage.rows("select endpoint_id from posthorn.deliveries"), [{ endpoint_id: told }])
   })
 
-  it("store, audience_of, matching_endpoints, publish, plan, is_awake: sleeping workers are notified when there is something to do, and only then", async (stage) => {
+  it("store_planned, audience_of, matching_endpoints, publish, plan, try_share_sleep_lock: sleeping workers are notified when there is something to do, and only then", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme, { types: ["a"] })
     await stage.endpoint(acme, { types: ["off"], enabled: false })
     const sleeper = await stage.other()
     for (const publish of ways(stage)) {
       await sleeper.rows(
-        "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+        "select pg_advisory_lock(posthorn.sleep_lock_class(), shard) from generate_series(0, 31) as shard"
       )
       assert.equal(await heard(stage, () => publish("unwanted")), 0)
       assert.equal(await heard(stage, () => publish("off")), 0)
@@ -71,7 +71,7 @@ export const publishing = writeScenarios((it) => {
     for (const _ of ["second", "third"]) await stage.endpoint(acme, { types: ["a"] })
     const { shard } = await stage.row("select posthorn.shard_of($1) as shard", endpoint)
     const sleeper = await stage.other()
-    await sleeper.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", shard)
+    await sleeper.rows("select pg_advisory_lock(posthorn.sleep_lock_class(), $1)", shard)
 
     const payloads = await notifications(stage, () => stage.publish("acme", "a"))
 
@@ -105,7 +105,7 @@ export const publishing = writeScenarios((it) => {
     }
     const sleeper = await stage.other()
     await sleeper.rows(
-      "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+      "select pg_advisory_lock(posthorn.sleep_lock_class(), shard) from generate_series(0, 31) as shard"
     )
     for (const publish of ways(stage))
       assert.deepEqual(await told(stage, () => publish("a")), [String(shard)])
@@ -189,7 +189,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal((await batch(stage, "acme", events)).length, 3)
   })
 
-  it("plan, hold_workspaces, answer, matching_endpoints, publish, publish_one: a workspace that does not exist is refused, also one that was just removed", async (stage) => {
+  it("plan, hold_workspaces, published_or_raise, matching_endpoints, publish, publish_one: a workspace that does not exist is refused, also one that was just removed", async (stage) => {
     const acme = await stage.workspace()
     assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")
     const other = await stage.other()
@@ -201,7 +201,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await publishing, "PH404")
   })
 
-  it("refusal_of, answer, publish, plan, carry_out: an invalid event is refused, and the refusal names the member", async (stage) => {
+  it("refusal_of, published_or_raise, publish, plan, publish_planned: an invalid event is refused, and the refusal names the member", async (stage) => {
     await stage.endpoint(await stage.workspace())
     const refusal = (...values: ReadonlyArray<unknown>) =>
       stage.client.query("select posthorn.publish('acme', $1, $2::text::json, $3, $4)", [...values]).then(
@@ -232,7 +232,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await deeper("[[[1]]]"), false)
   })
 
-  it("take_keys, keyed, compact_json, publish, carry_out, matching_endpoints: the same key gives the same answer, in its workspace and for a day; another event under it is refused", async (stage) => {
+  it("take_keys, apply_keys, compact_json, publish, publish_planned, matching_endpoints: the same key gives the same answer, in its workspace and for a day; another event under it is refused", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     for (const workspace of [acme, other]) await stage.endpoint(workspace)
     const elsewhere = await stage.publish("other", "a", "k", "7")
@@ -251,7 +251,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await stage.code("select posthorn.publish('acme', 'a', '1', 'k')"), "PH409")
   })
 
-  it("plan, keyed, take_keys, store: a batch answers event by event: new events with their own deliveries, repeated ones with their earlier answer", async (stage) => {
+  it("plan, apply_keys, take_keys, store_planned: a batch answers event by event: new events with their own deliveries, repeated ones with their earlier answer", async (stage) => {
     const acme = await stage.workspace()
     for (const type of ["a", "b", "c"]) await stage.endpoint(acme, { types: [type] })
     const [known] = await batch(stage, "acme", [["b", "1", "known"]])
@@ -321,7 +321,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("plan, keyed, take_keys, carry_out, publish_each, matching_endpoints: independent events have an outcome each, and a refused one leaves nothing behind, not even its key", async (stage) => {
+  it("plan, apply_keys, take_keys, publish_planned, publish_each, matching_endpoints: independent events have an outcome each, and a refused one leaves nothing behind, not even its key", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     await stage.endpoint(acme, { types: ["a", "many"] })
     await stage.endpoint(acme, { types: ["many"] })
@@ -385,7 +385,7 @@ export const publishing = writeScenarios((it) => {
     ])
   })
 
-  it("keyed, try_publish_each: a key that another transaction holds refuses its own event only, and at once", async (stage) => {
+  it("apply_keys, try_publish_each: a key that another transaction holds refuses its own event only, and at once", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme)
     const other = await stage.other()

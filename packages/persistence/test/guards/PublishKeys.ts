@@ -33,7 +33,7 @@ export const keys = writeScenarios((it) => {
     assert.equal(await refused(made("known", "three")), "PH413")
   })
 
-  it("keyed: an invalid event is refused under a known key too, and an expired key changes nothing", async (stage) => {
+  it("apply_keys: an invalid event is refused under a known key too, and an expired key changes nothing", async (stage) => {
     const acme = await stage.workspace()
     for (let n = 0; n < 2; n++) await stage.endpoint(acme, { types: ["many"] })
     await stage.publish("acme", "many", "old")
@@ -55,7 +55,7 @@ export const keys = writeScenarios((it) => {
     )
   })
 
-  it("keyed: when a caller's own `lock_timeout` ends, the whole call fails with 55P03", async (stage) => {
+  it("apply_keys: when a caller's own `lock_timeout` ends, the whole call fails with 55P03", async (stage) => {
     await stage.workspace()
     const other = await stage.other()
     await other.rows("begin")

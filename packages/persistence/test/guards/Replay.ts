@@ -70,12 +70,12 @@ export const replaying = writeScenarios((it) => {
     ])
   })
 
-  it("replay, wake: sleeping workers are notified of a replay, and only they", async (stage) => {
+  it("replay, notify_if_asleep: sleeping workers are notified of a replay, and only they", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 1)
     assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 0)
     const sleeper = await stage.other()
     await sleeper.rows(
-      "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+      "select pg_advisory_lock(posthorn.sleep_lock_class(), shard) from generate_series(0, 31) as shard"
     )
     assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 1)
   })

@@ -21,7 +21,7 @@ export interface Scenario {
 type Play = Scenario["play"]
 
 /**
- * Scenarios look like tests: `it("due, wake: what is returned", async (stage) => …)`. The names before the colon are those
+ * Scenarios look like tests: `it("due, notify_if_asleep: what is returned", async (stage) => …)`. The names before the colon are those
  * of the guards' functions, as mutants use them.
  */
 export const writeScenarios = (
