@@ -1,6 +1,6 @@
 /** Endpoints, events, and attempts as a worker would record them, for tests of the operations. */
 import { SqlClient } from "@effect/sql/SqlClient"
-import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
 import type { Call, Entered, Loose } from "./TestServer.ts"

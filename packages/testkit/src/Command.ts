@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { Effect, Redacted } from "effect"
-import { TestDatabaseUrl } from "./TestPg.ts"
+import { TestDatabaseUrl } from "./TestDatabaseUrl.ts"
 
 const inProject = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 

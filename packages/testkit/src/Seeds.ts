@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
-import { TestDatabaseUrl } from "./TestPg.ts"
+import { TestDatabaseUrl } from "./TestDatabaseUrl.ts"
 
 export const workspace = (slug?: string) =>
   Effect.gen(function* () {

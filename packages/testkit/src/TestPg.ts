@@ -7,16 +7,11 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Database from "@posthorn/persistence/client/Database"
-import { Config, Context, Effect, Layer, Redacted } from "effect"
+import { Config, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import { makeHostile } from "./Hostile.ts"
 import { dropDatabase, execute, randomName, withDatabase } from "./TestCluster.ts"
-
-/** The URL of this file's database, for tests that open connections of their own. */
-export class TestDatabaseUrl extends Context.Tag("@posthorn/testkit/TestDatabaseUrl")<
-  TestDatabaseUrl,
-  Redacted.Redacted
->() {}
+import { TestDatabaseUrl } from "./TestDatabaseUrl.ts"
 
 const isHostile = Effect.orDie(Config.withDefault(Config.boolean("TEST_HOSTILE_SETTINGS"), false))
 

@@ -10,7 +10,8 @@ import {
   standingOf
 } from "@posthorn/persistence/operations/Migrator"
 import { dropDatabase, execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
-import { freshDatabase, TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
+import { freshDatabase, TestPg } from "@posthorn/testkit/TestPg"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 
 const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

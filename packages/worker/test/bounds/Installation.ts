@@ -4,7 +4,7 @@
  */
 
 import { freePort } from "@posthorn/testkit/FreePort"
-import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import pg from "pg"
 import { OPERATOR_TOKEN } from "../processes/ServeProcess.ts"

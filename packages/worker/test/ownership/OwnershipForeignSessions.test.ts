@@ -2,7 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { execute, randomName } from "@posthorn/testkit/TestCluster"
-import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import pg from "pg"
 import { drained, endpoint, publish, Setting, statuses, until, worker, workspace } from "../Setting.ts"

@@ -3,7 +3,7 @@
 import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Effect, Redacted } from "effect"
 import { workspace } from "../Setting.ts"
 import { makeLine, through } from "./DatabaseLine.ts"

@@ -14,7 +14,7 @@ import {
   type Received,
   type Receiver
 } from "@posthorn/testkit/Receiver"
-import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Clock, Effect, Layer } from "effect"
 import { expect } from "vitest"
 import { box, endpoint, until, type Workspace, workspace } from "../Setting.ts"
