@@ -319,7 +319,7 @@ begin
   from unnest(workspaces, endpoints, requests, windows, most_unrecorded) as w(workspace_id, endpoint_id, requests, seconds, most)
   cross join lateral (
     select posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() as stopped_at from posthorn.shards s
-    where s.shard = posthorn.shard_of(w.endpoint_id)
+    where s.shard = posthorn.shard_of(w.endpoint_id) and s.in_doubt_until is not null
   ) s
   cross join lateral (
     select count(*) as rows from (
