@@ -374,11 +374,21 @@ begin
   );
 end $$;
 
--- Deletes starts that no rate limit counts any more, and returns how many. Called by: Retention.
+-- Deletes starts that no rate limit counts any more, and returns how many. Skips from endpoint to endpoint in the key: another
+-- index, on `at`, would be written for each attempt, and PostgreSQL 15 takes it for `starts_since`. Called by: Retention.
 create function posthorn.forget_starts() returns integer language sql
-set search_path = pg_catalog, pg_temp as $$
-  with gone as (
-    delete from posthorn.attempt_starts where at < clock_timestamp() - interval '61 minutes' returning 1
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  with recursive known as (
+    (select b.workspace_id, b.endpoint_id from posthorn.attempt_starts b order by 1, 2 limit 1)
+    union all
+    select n.workspace_id, n.endpoint_id from known k cross join lateral (
+      select b.workspace_id, b.endpoint_id from posthorn.attempt_starts b
+      where (b.workspace_id, b.endpoint_id) > (k.workspace_id, k.endpoint_id) order by 1, 2 limit 1
+    ) n
+  ), gone as (
+    delete from posthorn.attempt_starts b using known k
+    where b.workspace_id = k.workspace_id and b.endpoint_id = k.endpoint_id and b.at < now() - interval '61 minutes' returning 1
   )
   select count(*)::integer from gone
 $$;

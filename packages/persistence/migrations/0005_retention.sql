@@ -120,7 +120,7 @@ $$;
 
 -- Answers that contain a secret are repeated only for this long.
 create function posthorn.erase_sealed_answers(kept interval) returns integer
-language sql set search_path = pg_catalog, pg_temp as $$
+language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
   with erased as (
     update posthorn.idempotent_answers set sealed = null
     where sealed is not null and created_at < now() - kept returning 1

@@ -4,11 +4,15 @@
  * in pages read, so that a slow machine changes nothing. Source: spec §8, docs/benchmarks.md.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import { expect, layer } from "@effect/vitest"
-import { newId } from "@posthorn/domain/Ids"
+import { newId, type ReplayId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { connect, endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
 import { TestPg } from "@posthorn/testkit/TestPg"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import * as ReplaySteps from "../../src/engine/ReplaySteps.ts"
+import { checkQuotas } from "../../src/operations/Quotas.ts"
+import * as Retention from "../../src/operations/Retention.ts"
 import { EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
 
 const GROUP = 100
@@ -180,7 +184,72 @@ const states = {
   "was counted with one row": "vacuum analyze posthorn.deliveries, posthorn.queue, posthorn.endpoints"
 } as const
 
+/** What the worker does now and then. Only workspaces and the worker's own rows are read from end to end; each is one row a name. */
+const PERIODIC: Readonly<Record<string, Effect.Effect<unknown, SqlError, Periodic>>> = {
+  "forget starts": Effect.flatMap(Retention.Retention, ({ forget }) => forget),
+  "erase kept answers": Effect.flatMap(Retention.Retention, ({ erase }) => erase),
+  "remove history": Effect.flatMap(Retention.Retention, ({ run }) => run),
+  "begin the daily run": Effect.flatMap(SqlClient, (sql) => sql`select posthorn.begin_daily_run('x')`),
+  "check quotas": checkQuotas,
+  "remove rollups": Effect.flatMap(SqlClient, (sql) => sql`select posthorn.remove_old_rollups()`),
+  "hours to roll up": Effect.flatMap(
+    SqlClient,
+    (sql) => sql`select posthorn.hours_to_roll_up(date_trunc('hour', now()))`
+  ),
+  "roll up an hour": Effect.flatMap(
+    SqlClient,
+    (sql) =>
+      sql`select posthorn.roll_up_hour((select min(id) from posthorn.workspaces), date_trunc('hour', now()))`
+  ),
+  "running replays": Effect.flatMap(ReplaySteps.ReplaySteps, ({ running }) => running([1, 2, 3])),
+  "a replay's step": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const { step } = yield* ReplaySteps.ReplaySteps
+    const [ws] = yield* sql<{ id: WorkspaceId }>`select id from posthorn.workspaces limit 1`
+    yield* step({ workspaceId: ws!.id, id: "rpl_1" as ReplayId }, 100, 1_000)
+  })
+}
+type Periodic = SqlClient | ReplaySteps.ReplaySteps | Retention.Retention
+const OF_THE_PROGRAM = ["daily_runs", "default_quotas", "ended_hours", "shards", "workspaces"]
+
 layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
+  it.effect("§3.4 read no table from end to end for the work that is done now and then", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { id } = yield* workspace()
+      const endpointId = yield* endpoint(id)
+      yield* sql`with d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+          select ${id}, 'whd_' || n, ${endpointId}, 'a.b', '1', 't', now() from generate_series(1, ${WAITING}) n returning id
+        ) insert into posthorn.attempts
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
+          select ${id}, id, 1, 'wha_' || id, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from d`
+      yield* sql`insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, include_missed,
+          include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, via, trace_id)
+        select ${id}, 'rpl_' || n, ${endpointId}, 1, '{failed}', '-infinity', true, false, false, 1, 0, 0, 0, 0,
+          'operator', 'operator', 'rest', 't' from generate_series(1, 500) n`
+      yield* sql`insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
+        select 'wsp_' || n % 9, 'whe_' || n % 99, now(), n from generate_series(1, ${WAITING}) n`
+      yield* sql`insert into posthorn.idempotency_keys (workspace_id, key, fingerprint, event_id, delivery_ids, created_at)
+        select ${id}, n, '', 'evt_1', '{}', now() from generate_series(1, ${WAITING}) n`
+      const reads = sql.unsafe<{ name: string; scans: number }>(SCANS.replace("('i', 'r')", "('r')"))
+      const seen = yield* Effect.forEach(Object.entries(PERIODIC), ([name, work]) =>
+        Effect.gen(function* () {
+          const before = new Map((yield* reads).map(({ name, scans }) => [name, scans]))
+          yield* work
+          const after = yield* reads
+          return after.flatMap((one) =>
+            one.scans === before.get(one.name) || OF_THE_PROGRAM.includes(one.name)
+              ? []
+              : [`${name}: ${one.name}`]
+          )
+        }).pipe(sql.withTransaction)
+      )
+      yield* sql`truncate posthorn.workspaces, posthorn.attempt_starts, posthorn.deliveries cascade`
+      expect(seen.flat()).toEqual([])
+    }).pipe(Effect.provide(Layer.merge(Retention.layer, ReplaySteps.layer)))
+  )
+
   it.scoped(
     "§3.4 read a row or two of each workspace to find those with old history, however long the history is",
     () =>
