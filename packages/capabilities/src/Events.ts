@@ -9,7 +9,12 @@ import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import type { Times } from "@posthorn/persistence/client/Statement"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
-import { EventsRepo, type PayloadValue, type Published } from "@posthorn/persistence/repositories/EventsRepo"
+import {
+  EventsRepo,
+  isNearlyIndex,
+  type PayloadValue,
+  type Published
+} from "@posthorn/persistence/repositories/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Option, Schema } from "effect"
@@ -71,6 +76,10 @@ const scalarOf = (text: string): Pick<PayloadValue, "kind" | "value"> => {
   return text.trim() === "null" ? { kind: "null", value: null } : { kind: "string", value: text }
 }
 
+/** Each costs the database another look at every payload. */
+const MOST_NEARLY_INDEXES = 8
+const TOO_MANY = `At most ${MOST_NEARLY_INDEXES} parts may be numbers that are no index, such as 01`
+
 const payloadValueOf = ({ payloadPath, payloadValue }: EventQuery) => {
   if (payloadPath === undefined && payloadValue === undefined) return Effect.succeed(undefined)
   if (payloadPath === undefined) return Effect.fail(invalid("/payloadPath", "Needed beside payloadValue"))
@@ -79,7 +88,9 @@ const payloadValueOf = ({ payloadPath, payloadValue }: EventQuery) => {
     .slice(1)
     .split("/")
     .map((part) => part.replace(/~1/g, "/").replace(/~0/g, "~"))
-  return Effect.succeed({ path, ...scalarOf(payloadValue) })
+  return path.filter(isNearlyIndex).length > MOST_NEARLY_INDEXES
+    ? Effect.fail(invalid("/payloadPath", TOO_MANY))
+    : Effect.succeed({ path, ...scalarOf(payloadValue) })
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {

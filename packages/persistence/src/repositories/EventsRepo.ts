@@ -122,7 +122,14 @@ const EventTypeRow = Schema.Struct({
 
 /** The most rows, and bytes of payloads, that a page filtered by payload reads: about 0.1 s. */
 const SCAN_LIMIT = 10_000
-const SCAN_BYTES = 16_777_216
+const SCAN_BYTES = 8_388_608
+
+/** Parts that PostgreSQL would take for a position in an array: `stands_at` reads a payload once more for each. */
+export const isNearlyIndex = (part: string) =>
+  /^\s*[+-]?[0-9]+$/.test(part) && !/^(?:0|[1-9][0-9]*)$/.test(part)
+
+const scanBytes = (path: ReadonlyArray<string>) =>
+  Math.floor(SCAN_BYTES / (1 + path.filter(isNearlyIndex).length))
 
 /** How far back types are searched. Source: spec §4.5. */
 export const TYPES_WITHIN = "30 days"
@@ -204,18 +211,19 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
             order by r.id desc limit ${SCAN_LIMIT}) r)`
 
       const matching = ({ kind, path, value }: PayloadValue, hidden: ReadonlyArray<string> = []) =>
-        sql`r.bytes_before < ${SCAN_BYTES} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
+        sql`r.bytes_before < ${scanBytes(path)} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
           and posthorn.stands_at(r.payload::json, ${path as Array<string>}::text[], ${kind}, ${value})`
 
       /** Where a page filtered by payload stopped at its limit, if there are rows beyond. */
       const scanEnd = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
+        { path }: PayloadValue,
         from: Option.Option<{ readonly id: EventId }>
       ) =>
-        rows(sql, ScanEnd)`select min(r.id) filter (where r.bytes_before < ${SCAN_BYTES}) as id
+        rows(sql, ScanEnd)`select min(r.id) filter (where r.bytes_before < ${scanBytes(path)}) as id
           from ${scanned(workspaceId, filter, from)} r
-          having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${SCAN_BYTES})`
+          having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${scanBytes(path)})`
 
       /**
        * Newest first, strictly past the position. A page filtered by payload may hold fewer rows than match and still have a
@@ -243,7 +251,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
             omitPayload
           )
           if (found.nextCursor !== null) return found
-          const [end] = yield* scanEnd(workspaceId, filter, from)
+          const [end] = yield* scanEnd(workspaceId, filter, payloadValue, from)
           return end === undefined ? found : { ...found, nextCursor: cursorAt(byId, end) }
         }).pipe(Effect.orDie)
 

@@ -1,7 +1,8 @@
 /** Events found by their idempotency key, and by a value in their payload. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { atBest } from "@posthorn/testkit/AtBest"
+import { Duration, Effect } from "effect"
 import { walk } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
 import { type Entered, entered, TestServer, testServer } from "../TestServer.ts"
@@ -113,7 +114,36 @@ layer(testServer(), { excludeTestServices: true })("finding events", (it) => {
       expect(page.body).toEqual({ items: [], nextCursor: expect.any(String) })
       expect(took).toBeLessThan(5_000)
       expect(items.map(({ id }) => id)).toEqual([beyondBytes, first])
-      expect(pages).toBe(3)
+      expect(pages).toBe(4)
+    })
+  )
+
+  it.effect("§7.1 the deepest payloads cost no more than flat ones, however the path is spelt", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const deep = (open: string, close: string, filling: string) =>
+        open.repeat(98) + filling.repeat(1_000_000 / filling.length) + close.repeat(98)
+      for (const payload of [
+        deep("[", "]", "[],").replace("[],]", "[]]"),
+        `${'{"01":'.repeat(98)}"${"x".repeat(1_000_000)}"${"}".repeat(98)}`
+      ])
+        yield* sql`select posthorn.publish(${ws.slug}, 'deep.one', ${payload}::json) from generate_series(1, 16)`
+      for (const path of [
+        "/0".repeat(98),
+        `${"/0".repeat(97)}/01`,
+        "/01".repeat(8),
+        `/0${"/01".repeat(8)}`
+      ]) {
+        const { tookMs } = yield* atBest(
+          200,
+          Effect.map(Effect.timed(find(ws, at(path, "1"))), ([took]) => ({
+            tookMs: Duration.toMillis(took)
+          })),
+          ({ tookMs }) => tookMs
+        )
+        expect(tookMs, path).toBeLessThan(200)
+      }
     })
   )
 
@@ -136,6 +166,7 @@ layer(testServer(), { excludeTestServices: true })("finding events", (it) => {
     ["payloadPath=a&payloadValue=1", "/payloadPath"],
     ["payloadPath=/a~2&payloadValue=1", "/payloadPath"],
     ["payloadPath=/%00&payloadValue=1", "/payloadPath"],
+    [`payloadPath=${"/01".repeat(9)}&payloadValue=1`, "/payloadPath"],
     [`payloadPath=/a&payloadValue=${"x".repeat(1001)}`, "/payloadValue"],
     ["idempotencyKey=", "/idempotencyKey"]
   ]
