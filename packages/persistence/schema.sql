@@ -93,6 +93,7 @@ create table posthorn.audit_events (
   constraint audit_events_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
 );
+CREATE INDEX audit_events_keys ON posthorn.audit_events USING btree (created_at) WHERE (action = ANY (ARRAY['webhook.endpoint_created'::text, 'webhook.endpoint_updated'::text, 'webhook.endpoint_deleted'::text, 'webhook.secret_rotated'::text]));
 CREATE INDEX audit_events_newest ON posthorn.audit_events USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace_id, target_id, created_at DESC, id DESC);
 CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();

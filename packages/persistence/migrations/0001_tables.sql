@@ -426,6 +426,9 @@ create index audit_events_newest on posthorn.audit_events (workspace_id, created
 -- For the changes of one endpoint, newest first, however long the workspace's audit log is: a bulk replay alone writes one
 -- event for each delivery.
 create index audit_events_target on posthorn.audit_events (workspace_id, target_id, created_at desc, id desc);
+-- Whose public keys may have changed lately, of all workspaces.
+create index audit_events_keys on posthorn.audit_events (created_at)
+  where action in ('webhook.endpoint_created', 'webhook.endpoint_updated', 'webhook.endpoint_deleted', 'webhook.secret_rotated');
 
 -- The operator's acts on workspaces. They outlive the workspaces, so they belong to none.
 create table posthorn.operator_audit_events (

@@ -7,7 +7,7 @@
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
-import { KeySetsKept } from "@posthorn/capabilities/PublicKeys"
+import { KeySetsChecked } from "@posthorn/capabilities/PublicKeys"
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { defaultLimits } from "@posthorn/domain/Limits"
@@ -201,7 +201,7 @@ export const testServer = (options: TestServerOptions = {}) =>
       })
     ),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
-    Layer.provide(Layer.succeed(KeySetsKept, { ms: options.keySetsMs ?? 0 })),
+    Layer.provide(Layer.succeed(KeySetsChecked, { everyMs: options.keySetsMs ?? 0 })),
     Layer.provide(NodeContext.layer),
     Layer.provideMerge(options.database ?? TestPg),
     Layer.orDie

@@ -36,7 +36,18 @@ export class PublicKeysRepo extends Effect.Service<PublicKeysRepo>()(
                 )
         )
 
-      return { ofWorkspace } as const
+      /** The slugs of workspaces whose keys may have changed in these last milliseconds. */
+      const changedWithin = (ms: number) =>
+        Effect.map(
+          all(sql, Schema.Struct({ slug: Schema.String }))`
+        select distinct w.slug from posthorn.audit_events a join posthorn.workspaces w on w.id = a.workspace_id
+        where a.action in ('webhook.endpoint_created', 'webhook.endpoint_updated', 'webhook.endpoint_deleted',
+            'webhook.secret_rotated')
+          and a.created_at > now() - ${ms} * interval '1 millisecond'`,
+          (rows) => rows.map(({ slug }) => slug)
+        )
+
+      return { changedWithin, ofWorkspace } as const
     })
   }
 ) {}

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 /** Keys and indexes that do not lead with workspace_id, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   workspaces_pkey: "the directory of workspaces itself",
+  audit_events_keys: "a process keeps the public keys of all workspaces",
   workspaces_slug_key: "the directory: the slug of a path tells the workspace",
   api_tokens_lookup: "the token tells the workspace",
   operator_audit_events_pkey: "the operator's log outlives workspaces",

@@ -167,7 +167,21 @@ layer(serverAndWorker, { excludeTestServices: true })("an endpoint's key pair", 
     })
   )
 
-  it.scoped("§2.9 keeps a set for seconds, and counts who asks by address", () =>
+  it.effect("§2.9 keeps a set, also one without keys, until its workspace changes one", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      expect(yield* keysOf(ws)).toEqual([])
+      const id = yield* makeEndpoint(ws, { request: V1A })
+      const made = yield* keysOf(ws)
+      expect(made).toHaveLength(1)
+      yield* ws.call("POST", `/webhooks/${id}/rotate-secret`)
+      expect((yield* keysOf(ws)).length).toBe(2)
+      yield* ws.call("DELETE", `/webhooks/${id}`)
+      expect(yield* keysOf(ws)).toEqual([])
+    })
+  )
+
+  it.scoped("§2.9 asks once a second for changes, and counts who asks by address", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { call } = yield* anotherServer({
