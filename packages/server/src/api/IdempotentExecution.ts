@@ -36,14 +36,14 @@ export interface Afterwards<A, R> {
 }
 
 /** The body has already been parsed within bounds. */
-const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }
+const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY, rawUnparsed: true }
 
-/** The body's members, each as its exact text without white space. */
-const compacted = (json: string): string => {
-  const names = Object.keys(JSON.parse(json) as object)
+/** The body's members, each as its exact text without white space. Payloads are not parsed. */
+const compacted = (json: string, raw: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const parsed = Either.getOrThrow(parseJson(json, raw, UNBOUNDED)) as object
   const cut = parseJson(
     json,
-    names.map((name) => [name]),
+    Object.keys(parsed).map((name) => [name]),
     UNBOUNDED
   )
   const texts = Object.entries(Either.getOrThrow(cut) as Readonly<Record<string, JsonText>>)
@@ -53,10 +53,14 @@ const compacted = (json: string): string => {
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
 
-const fingerprintOf = (name: string, { slug: _, ...path }: Readonly<Record<string, string>>, body: string) =>
+const fingerprintOf = (
+  name: OperationName,
+  { slug: _, ...path }: Readonly<Record<string, string>>,
+  body: string
+) =>
   createHash("sha256")
     .update(JSON.stringify([name, sorted(path)]))
-    .update(body.trim() === "" ? "{}" : compacted(body))
+    .update(body.trim() === "" ? "{}" : compacted(body, operationNamed(name).rules.raw ?? []))
     .digest()
 
 export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
