@@ -44,6 +44,7 @@ const healthOf = (
   if (!endpoint.secretReadable) return "failing"
   if (failure !== undefined)
     return failure.inARow === 0 || UNSTABLE.has(failure.code) ? "unstable" : "failing"
+  if (attempts.length === 0 && endpoint.consecutiveFailures > 0) return "failing"
   return attempts.length === 0 || subscriptions?.code === "nothing_matches" ? "unproven" : "healthy"
 }
 

@@ -1,7 +1,8 @@
 /**
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
- * At most the newest 500 deliveries and their attempts are read. 100 attempts, 50 changes and 100 event types are returned,
+ * At most the newest 500 deliveries are read, and 500 before the oldest that waits for its first attempt, with their attempts:
+ * in a backlog the newest have none. 100 attempts, 50 changes and 100 event types are returned,
  * and counts stop at 1,000, that of lost events at 10,000. This takes about 10 ms for an endpoint with 100,000 deliveries.
  */
 
@@ -124,9 +125,15 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
       const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
-      select id, event_type, status, attempts, dead_letter_reason, replayed_from, created_at from posthorn.deliveries
-      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-      order by id desc limit ${DELIVERIES}`
+      with oldest as materialized (
+        select q.delivery_id from (
+          select delivery_id, attempts from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+          order by due_at, delivery_id limit ${COUNTED}
+        ) q where q.attempts = 0 order by q.delivery_id limit 1
+      )
+      select d.id, d.event_type, d.attempts, d.created_at from unnest(array['whd_g', (select delivery_id from oldest)]) as before
+      cross join lateral posthorn.newest_deliveries(${workspaceId}, ${endpointId}, before, ${DELIVERIES}) d
+      group by 1, 2, 3, 4`
 
       const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, SeenAttempt)`
@@ -235,7 +242,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
             now,
             endpoint,
             attempts: attempts.slice(0, ATTEMPTS),
-            olderAttempts: attempts.length > ATTEMPTS || recentOnes!.n === DELIVERIES,
+            olderAttempts: attempts.length > ATTEMPTS || recentOnes!.n >= DELIVERIES,
             changes: changes.slice(0, CHANGES),
             olderChanges: changes.length > CHANGES,
             published: types.map(({ eventType }) => eventType),

@@ -339,6 +339,28 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     }).pipe(Effect.orDie)
   )
 
+  it.effect("§4.6 finds failures behind a backlog, whatever waits in front of them", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      for (let n = 0; n < 3; n++) yield* deliver(ws, { status: "failed" })
+      const events = Array.from({ length: 700 }, () => ({ eventType: "invoice.paid", payload: 1 }))
+      expect((yield* ws.call("POST", "/events/batch", { body: { events } })).status).toBe(202)
+      const behind = yield* diagnosisOf(ws, endpointId)
+      expect(behind.examined.attempts).toBe(3)
+      expect(behind).toMatchObject({ health: "failing", findings: [{ code: "server_error", inARow: 3 }] })
+
+      const sql = yield* SqlClient
+      yield* sql`delete from posthorn.deliveries where workspace_id = ${ws.workspaceId} and attempts > 0`
+      const removed = yield* diagnosisOf(ws, endpointId)
+      expect(removed).toMatchObject({
+        health: "failing",
+        findings: [{ code: "nothing_sent", confidence: "low" }]
+      })
+      expect(removed.findings[0]!.summary).toContain("3")
+    }).pipe(Effect.orDie)
+  )
+
   it.effect("§4.6 reveals nothing of another workspace's endpoint, and says when there are no attempts", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]

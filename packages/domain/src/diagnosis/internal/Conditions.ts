@@ -286,16 +286,19 @@ export const fine = (evidence: Evidence): Finding => {
     })
   }
   const { endpoint, published, waiting } = evidence
+  const failures = endpoint.consecutiveFailures
   return finding({
     code: "nothing_sent",
     summary:
-      waiting.count > 0
-        ? "Deliveries wait for their first attempt; nothing has been sent yet."
-        : published.length === 0
-          ? "Nothing has been sent to this endpoint yet, as nothing was published in the last 30 days."
-          : "Nothing has been sent to this endpoint yet: no event that matches was published since it was made.",
+      failures > 0
+        ? `The last attempts failed, ${failures} in a row; none of them is among those that were examined.`
+        : waiting.count > 0
+          ? "Deliveries wait for their first attempt; nothing has been sent yet."
+          : published.length === 0
+            ? "Nothing has been sent to this endpoint yet, as nothing was published in the last 30 days."
+            : "Nothing has been sent to this endpoint yet: no event that matches was published since it was made.",
     since: endpoint.createdAt,
-    confidence: "high",
+    confidence: failures > 0 ? "low" : "high",
     because: "There is no attempt on record; old ones are removed, usually after 30 days.",
     nextSteps: [
       ...(neverSeen(evidence) ? storeFirst : []),
