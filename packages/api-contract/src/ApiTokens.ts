@@ -90,7 +90,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
       tool: "create_api_token",
       guidance:
         "Ask for the narrowest scopes that do the job. Give the token to the user, and do not repeat it.",
-      secret: true
+      secret: "token"
     })
   )
 

@@ -63,7 +63,7 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
       bucket: "rest_write",
       tool: "create_console_link",
       guidance: "Use it when the user wants to look for themselves: give them the url, which works once.",
-      secret: true
+      secret: "url"
     })
   )
 

@@ -51,6 +51,16 @@ export const WebhookEndpoint = Schema.Struct(endpointFields).annotations({
 })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
+const ShownSecret = Text("`whsec_<base64>`, shown this once.", ROTATED_SECRET)
+
+export const CreatedWebhookEndpoint = Schema.Struct({
+  ...endpointFields,
+  signingSecret: Schema.optional(ShownSecret)
+}).annotations({
+  identifier: "CreatedWebhookEndpoint",
+  description: "A new endpoint, with its signing secret if it was asked for."
+})
+
 export const WebhookEndpointDetail = Schema.Struct({
   ...endpointFields,
   effectivePolicy: EffectivePolicy,
@@ -171,6 +181,13 @@ export const CreateWebhookEndpoint = Schema.Struct({
   request: Schema.optional(RequestOrNull),
   signingSecret: Schema.optional(SigningSecret),
   signingSecretEncoding: Schema.optional(SigningSecretEncoding),
+  revealSecret: withDefault(
+    Schema.Boolean.annotations({
+      description: "Whether the answer contains the signing secret; not beside `signingSecret`.",
+      examples: [true]
+    }),
+    false
+  ),
   enabled: withDefault(Enabled, true)
 }).annotations({
   identifier: "CreateWebhookEndpoint",
@@ -193,7 +210,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
 
 export const RotatedSecret = Schema.Struct({
   endpointId: EndpointId,
-  signingSecret: Text("`whsec_<base64>`, shown this once.", ROTATED_SECRET),
+  signingSecret: ShownSecret,
   previousSecretExpiresAt: Timestamp.annotations({
     description: "Until then deliveries are signed with the old secret too.",
     examples: [A_DAY_LATER]

@@ -13,11 +13,11 @@ import { Schema } from "effect"
 import { checkAuthentication } from "./AuthenticationChecks.ts"
 import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
 import {
+  CreatedWebhookEndpoint,
   CreateWebhookEndpoint,
   ExternalId,
   RotatedSecret,
   UpdateWebhookEndpoint,
-  WebhookEndpoint,
   WebhookEndpointDetail,
   WebhookEndpointPage
 } from "./EndpointShapes.ts"
@@ -35,7 +35,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(strictRequest(CreateWebhookEndpoint))
-  .addSuccess(withStatus(201, WebhookEndpoint))
+  .addSuccess(withStatus(201, CreatedWebhookEndpoint))
   .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
   .addError(failure(ExternalIdTaken))
@@ -44,7 +44,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Events that match are delivered from now on. The answer does not contain the signing secret: rotate it to see one."
+    "Events that match are delivered from now on. The answer does not contain the signing secret."
   )
   .annotateContext(
     operation({
@@ -52,6 +52,8 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
       bucket: "rest_write",
       tool: "create_webhook_endpoint",
       tagged: true,
+      secret: "signingSecret",
+      notInTool: { body: ["revealSecret"], answer: ["signingSecret"] },
       guidance:
         "Next: rotate_webhook_secret gives the secret that its receiver verifies with, then send_webhook_test_event.",
       location: (path, answer) => `/workspaces/${path.slug}/webhooks/${answer.id}`
@@ -179,7 +181,7 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
       guidance:
         "Use it after creating an endpoint, when the secret was lost, or when it leaked. Give the secret to the user to put into the receiver, and do not repeat it. Not while an earlier rotation is within its 24 hours: that drops a secret the receiver may still use.",
       destructive: true,
-      secret: true
+      secret: "signingSecret"
     })
   )
 

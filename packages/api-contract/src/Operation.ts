@@ -24,8 +24,10 @@ export interface OperationRules {
   readonly reachesOut?: boolean
   /** For agents: whether calling it again changes nothing more. Defaults to true for GET and DELETE only. */
   readonly idempotent?: boolean
-  /** The answer contains a secret that is shown once, so no cache may keep it. */
-  readonly secret?: boolean
+  /** The answer's member that is a secret, shown once: no cache may keep an answer that has it. */
+  readonly secret?: string
+  /** Members that REST has and its tool has not. */
+  readonly notInTool?: { readonly body: ReadonlyArray<string>; readonly answer: ReadonlyArray<string> }
   /** The path of what was created, under BASE_URL, for the `Location` header; null if this call created nothing. */
   readonly location?: (
     path: Readonly<Record<string, string>>,

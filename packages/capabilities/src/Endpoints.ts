@@ -47,6 +47,8 @@ export interface NewEndpoint {
   /** The secret that its receiver knows already. */
   readonly signingSecret?: Redacted.Redacted | undefined
   readonly signingSecretEncoding?: "text" | undefined
+  /** Whether the answer shows the secret that is made. */
+  readonly revealSecret: boolean
   readonly enabled: boolean
 }
 
@@ -125,7 +127,9 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
 
     /** A secret that is taken over, or a new one, as it is sealed. */
-    const firstSecret = ({ signingSecret, signingSecretEncoding }: NewEndpoint) => {
+    const firstSecret = ({ revealSecret, signingSecret, signingSecretEncoding }: NewEndpoint) => {
+      if (revealSecret && signingSecret !== undefined)
+        return Effect.fail(invalid("/revealSecret", "Not beside signingSecret"))
       if (signingSecret === undefined)
         return signingSecretEncoding === undefined
           ? Effect.sync(() => Redacted.make(generateSecret()))
@@ -200,7 +204,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
             to: { url: endpoint.url, ...(endpoint.externalId !== null && pick(endpoint, ["externalId"])) }
           }
         })
-        return endpoint
+        return sent.revealSecret ? { ...endpoint, signingSecret: Redacted.value(signingSecret) } : endpoint
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
 
     const list = Effect.fn("Endpoints.list")(function* (query: EndpointQuery) {

@@ -21,8 +21,6 @@ export interface Given {
 export interface KeyedCall extends KeyOwner {
   /** Hash of operation, path and body: a repeated call must have the same. */
   readonly fingerprint: Buffer
-  /** The answer contains a secret. */
-  readonly isSecret: boolean
   /** How long the call goes on after its change; usually 0. */
   readonly afterSeconds: number
 }
@@ -32,6 +30,8 @@ export interface Made<A> {
   readonly value: A
   readonly given: Given
   readonly again: string
+  /** The answer contains a secret. */
+  readonly isSecret: boolean
 }
 
 export type Outcome<A> =
@@ -54,13 +54,13 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
         idempotencyKey: `${caller}|${key}`
       })
 
-      const keep = (call: KeyedCall, { again, given }: Made<unknown>) =>
+      const keep = (call: KeyedCall, { again, given, isSecret }: Made<unknown>) =>
         repo.keep(call, {
           fingerprint: call.fingerprint,
           status: given.status,
           headers: given.headers,
-          body: call.isSecret ? null : again,
-          sealed: call.isSecret ? box.seal(boxRow(call), Redacted.make(again)) : null,
+          body: isSecret ? null : again,
+          sealed: isSecret ? box.seal(boxRow(call), Redacted.make(again)) : null,
           runningSeconds: call.afterSeconds === 0 ? null : call.afterSeconds + SLACK_SECONDS
         })
 

@@ -307,6 +307,7 @@ const endpointsCommand = Command.make("endpoints").pipe(
             Options.withDescription("The key is the whole text, also after whsec_.")
           )
         ),
+        revealSecret: flag("reveal-secret", "Prints the signing secret on a second line, this once."),
         json
       },
       async (given) => (await endpoints()).create(given)

@@ -58,16 +58,10 @@ const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string
   const created = yield* post(baseUrl, token, `/workspaces/${SLUG}/webhooks`, {
     url: receiverUrl(receiverPort),
     eventTypes: ["*"],
-    description: "The demo's own receiver"
+    description: "The demo's own receiver",
+    revealSecret: true
   }).pipe(Effect.flatMap(expectStatus(201)))
-  const endpointId = String(created.id)
-  const rotated = yield* post(
-    baseUrl,
-    token,
-    `/workspaces/${SLUG}/webhooks/${endpointId}/rotate-secret`,
-    {}
-  ).pipe(Effect.flatMap(expectStatus(200)))
-  return { endpointId, signingSecret: String(rotated.signingSecret) }
+  return { endpointId: String(created.id), signingSecret: String(created.signingSecret) }
 })
 
 /** The workspace, its token, and (if `withEndpoint`) its endpoint; made now or at an earlier start. */

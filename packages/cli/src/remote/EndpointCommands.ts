@@ -41,12 +41,13 @@ export interface Create extends Configured, TakenOver {
   readonly address: string
   readonly eventTypes: string
   readonly description: Option.Option<string>
+  readonly revealSecret: boolean
   readonly json: boolean
 }
 
 export const create = (options: Create) =>
   Effect.gen(function* () {
-    const { address, description, eventTypes, json } = options
+    const { address, description, eventTypes, json, revealSecret } = options
     const { ask, slug } = yield* Posthorn
     const more = { ...(yield* configured(options)), ...(yield* takenOver(options)) }
     const { text, value } = yield* ask(({ endpoints }) =>
@@ -57,14 +58,19 @@ export const create = (options: Create) =>
           url: address,
           eventTypes: typesOf(eventTypes),
           ...given({ description }),
-          ...more
+          ...more,
+          revealSecret
         },
         withResponse: true
       })
     )
-    yield* print(json, text, () => value.id)
-    if (!json && Option.isNone(options.signingSecretFile))
-      yield* talk(`Its secret was made unseen: posthorn endpoints rotate ${value.id} shows one.`)
+    yield* print(json, text, () => [value.id, value.signingSecret ?? []].flat().join("\n"))
+    if (json || Option.isSome(options.signingSecretFile)) return
+    yield* talk(
+      revealSecret
+        ? "The secret is shown this once."
+        : `Its secret was made unseen (--reveal-secret shows it): posthorn endpoints rotate ${value.id} makes another.`
+    )
   })
 
 /** With the delivery policy that holds. */

@@ -189,10 +189,19 @@ const lease = Effect.map(Clock.currentTimeMillis, (now) => ({
 const create = (url: string, enabled: boolean) =>
   Effect.gen(function* () {
     const { ask, slug } = yield* Posthorn
-    const payload = { url, eventTypes: ["*"], description: DESCRIPTION, enabled, metadata: yield* lease }
-    return yield* ask(({ endpoints }) =>
+    const metadata = yield* lease
+    const payload = {
+      url,
+      eventTypes: ["*"],
+      description: DESCRIPTION,
+      enabled,
+      metadata,
+      revealSecret: true
+    }
+    const { value } = yield* ask(({ endpoints }) =>
       endpoints.createWebhookEndpoint({ path: { slug }, headers: {}, payload, withResponse: true })
     )
+    return { id: value.id, secret: value.signingSecret ?? "" }
   })
 
 /** An endpoint that is gone, or a server that is away, is said by what watches. */
@@ -232,11 +241,9 @@ const removeLeftovers = Effect.gen(function* () {
 const temporary = (url: string) =>
   Effect.acquireRelease(
     create(url, true).pipe(
-      Effect.map(({ value }) => ({ id: value.id, direct: true })),
+      Effect.map((made) => ({ ...made, direct: true })),
       // Posthorn may not send to this URL. Any other refusal would occur again, and is reported.
-      Effect.orElse(() =>
-        Effect.map(create(NOWHERE, false), ({ value }) => ({ id: value.id, direct: false }))
-      )
+      Effect.orElse(() => Effect.map(create(NOWHERE, false), (made) => ({ ...made, direct: false })))
     ),
     ({ id }) =>
       deleteEndpoint(id).pipe(
@@ -247,23 +254,12 @@ const temporary = (url: string) =>
       )
   )
 
-const secretOf = (endpointId: string) =>
-  Effect.flatMap(Posthorn, ({ ask, slug }) =>
-    Effect.map(
-      ask(({ endpoints }) =>
-        endpoints.rotateWebhookSecret({ path: { slug, endpointId }, headers: {}, withResponse: true })
-      ),
-      ({ value }) => value.signingSecret
-    )
-  )
-
 const toTemporary = (url: string) =>
   Effect.scoped(
     Effect.gen(function* () {
       yield* removeLeftovers
-      const { direct, id } = yield* temporary(url)
+      const { direct, id, secret } = yield* temporary(url)
       yield* Effect.forkScoped(renew(id))
-      const secret = yield* secretOf(id)
       yield* talk(`Listening for every event; Ctrl-C removes the temporary endpoint ${id}.`)
       yield* talk(`Its secret, to verify with: ${secret}`)
       yield* direct ? answers(id) : signedHere(url, secret)

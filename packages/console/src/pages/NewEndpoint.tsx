@@ -1,6 +1,9 @@
-/** A new endpoint: its fields, its secret, and a test event with its answer. */
+/**
+ * A new endpoint: its fields, its secret, and a test event with its answer. The secret exists only in this component, as in
+ * `RotateAndShow`.
+ */
 import { Link, useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
+import { useEffect, useState } from "react"
 import type { Answer } from "../api/contract.ts"
 import { useAct } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
@@ -9,34 +12,32 @@ import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
 import { type Draft, EndpointFields, isComplete } from "./endpoint/EndpointForm.tsx"
-import { RotateAndShow } from "./endpoint/RotateAndShow.tsx"
+import { ShownSecret } from "./endpoint/RotateAndShow.tsx"
+import { Verifiers } from "./endpoint/request/Verifiers.tsx"
 import { NO_SECRET, SecretFields, secretOf } from "./endpoint/SecretFields.tsx"
 import { Outcome, useTest } from "./endpoint/Test.tsx"
 
-const Made = ({
-  endpoint,
-  isTakenOver
-}: {
-  endpoint: Answer<"createWebhookEndpoint">
-  /** Its receiver knows the secret already. */
-  isTakenOver: boolean
-}) => {
+type Created = Answer<"createWebhookEndpoint">
+
+const STANDARD = [{ scheme: "standard_v1" }] as const
+
+const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => void }) => {
   const { may, slug } = useSession()
   const test = useTest(endpoint.id)
   return (
-    <div className="grid max-w-2xl gap-5">
+    <div className="grid gap-5">
       <p role="status" className="flex items-center gap-2 font-medium text-good">
         <Icon name="checkCircle" />
         <span className="min-w-0 break-all">{endpoint.url} is registered.</span>
       </p>
-      {may("rotateWebhookSecret") && !isTakenOver ? (
-        <Card
-          title="Signing secret"
-          about="Your receiver checks signatures with it. It was made unseen: ask for one that you can copy."
-        >
-          <RotateAndShow endpointId={endpoint.id} isFirst />
-        </Card>
-      ) : null}
+      {endpoint.signingSecret === undefined ? null : (
+        <div className="grid items-start gap-5 lg:grid-cols-2">
+          <Card title="Signing secret" about="Your receiver checks signatures with it.">
+            <ShownSecret secret={endpoint.signingSecret} put={putSecret} />
+          </Card>
+          <Verifiers signatures={STANDARD} />
+        </div>
+      )}
       {may("sendTestEvent") ? (
         <Card title="Does it answer?" about="A test event goes to this endpoint alone.">
           <div className="grid gap-3">
@@ -73,7 +74,10 @@ export const NewEndpoint = () => {
   const navigate = useNavigate()
   const [draft, setDraft] = useState<Draft>({ url: "", description: "", eventTypes: ["*"] })
   const [secret, setSecret] = useState(NO_SECRET)
+  const [made, setMade] = useState<Created | null>(null)
   const create = useAct("createWebhookEndpoint")
+  const { reset } = create
+  useEffect(() => reset, [reset])
   const taken = secretOf(secret)
   const isReady = isComplete(draft) && taken !== undefined
   if (!may("createWebhookEndpoint"))
@@ -83,19 +87,28 @@ export const NewEndpoint = () => {
       </Page>
     )
   const submit = () =>
-    create.mutate({
-      body: {
-        url: draft.url.trim(),
-        eventTypes: draft.eventTypes,
-        description: draft.description.trim() === "" ? null : draft.description.trim(),
-        ...taken,
-        enabled: true
+    create.mutate(
+      {
+        body: {
+          url: draft.url.trim(),
+          eventTypes: draft.eventTypes,
+          description: draft.description.trim() === "" ? null : draft.description.trim(),
+          ...taken,
+          revealSecret: secret.text === "",
+          enabled: true
+        }
+      },
+      {
+        onSuccess: (answer) => {
+          setMade(answer)
+          reset()
+        }
       }
-    })
+    )
   return (
     <Page
       title="New endpoint"
-      about={create.data === undefined ? "Where events should go, and which." : "It receives from now on."}
+      about={made === null ? "Where events should go, and which." : "It receives from now on."}
       back={
         <Link
           to="/w/$slug/endpoints"
@@ -107,8 +120,8 @@ export const NewEndpoint = () => {
         </Link>
       }
     >
-      {create.data !== undefined ? (
-        <Made endpoint={create.data} isTakenOver={secret.text !== ""} />
+      {made !== null ? (
+        <Made endpoint={made} putSecret={() => setMade({ ...made, signingSecret: undefined })} />
       ) : (
         <form
           className="max-w-2xl"
@@ -122,7 +135,7 @@ export const NewEndpoint = () => {
               draft={draft}
               change={(next) => {
                 setDraft(next)
-                if (create.isError) create.reset()
+                if (create.isError) reset()
               }}
             />
             <details className="mt-5">
@@ -132,7 +145,7 @@ export const NewEndpoint = () => {
                   draft={secret}
                   change={(next) => {
                     setSecret(next)
-                    if (create.isError) create.reset()
+                    if (create.isError) reset()
                   }}
                 />
               </div>

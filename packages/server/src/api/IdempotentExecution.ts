@@ -15,6 +15,7 @@ import { ServerConfig } from "../ServerConfig.ts"
 import {
   type Answer,
   answerOf,
+  isSecret,
   type OperationName,
   operationNamed,
   type SuccessOf,
@@ -79,7 +80,8 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
           change: Effect.Effect<A, E, R>,
           after?: Afterwards<A, R2>
         ) => {
-          const { bodySchema, rules } = operationNamed(name)
+          const entry = operationNamed(name)
+          const { bodySchema, rules } = entry
 
           const located = (value: A): Answer => {
             const answer = answerOf(name, value)
@@ -100,7 +102,7 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
             const given = located(value)
             const again =
               rules.repeated === undefined ? given.body : stringify(rules.repeated(value as never))
-            return { value, given, again }
+            return { value, given, again, isSecret: isSecret(entry, value) }
           })
           return Effect.gen(function* () {
             const principal = yield* caller
@@ -110,7 +112,6 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
               caller: principal.callerKey,
               key,
               fingerprint: fingerprintOf(name, path, body),
-              isSecret: rules.secret === true,
               afterSeconds: after?.seconds ?? 0
             }
             const outcome = yield* calls.once(call, made)

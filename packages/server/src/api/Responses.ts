@@ -46,9 +46,13 @@ export interface Answer {
   readonly body: string
 }
 
-const headersOf = ({ rules: { secret, tagged } }: ContractEntry, value: object) => ({
-  ...(secret === true ? { "cache-control": "no-store" } : {}),
-  ...(tagged === true && "eventTypes" in value ? { etag: entityTagOf(value as never) } : {})
+/** Whether this answer contains a secret that is shown once. */
+export const isSecret = ({ rules: { secret } }: ContractEntry, value: unknown): boolean =>
+  secret !== undefined && typeof value === "object" && value !== null && secret in value
+
+const headersOf = (entry: ContractEntry, value: object) => ({
+  ...(isSecret(entry, value) ? { "cache-control": "no-store" } : {}),
+  ...(entry.rules.tagged === true && "eventTypes" in value ? { etag: entityTagOf(value as never) } : {})
 })
 
 export const answerOf = <Name extends OperationName>(name: Name, value: SuccessOf<Name>): Answer => {

@@ -52,6 +52,7 @@ When a webhook does not arrive, start with \`diagnose_webhook_endpoint\`.
 
 - \`policy\`: when deliveries are tried again, how fast, and when the endpoint is disabled.
 - \`request\`: its headers, authentication (basic, bearer, OAuth 2, client certificate), body and signatures.
+- \`revealSecret: true\`, at creation over REST: the answer has the new \`signingSecret\`, this once.
 - \`signingSecret\`, at creation: takes over another sender's secret, so that receivers need no change.
 
 ## Receive webhooks

@@ -107,8 +107,8 @@ const dealerOf = (entry: ContractEntry) => {
     const others = Object.entries(hasBody ? textsOf(text, args) : args).filter(
       ([name]) => !elsewhere.has(name)
     )
-    if (!hasBody)
-      for (const [name] of others.slice(0, MAX_ISSUES)) issues.push({ path: pointer(name), message: UNKNOWN })
+    const unknown = others.filter(([name]) => !hasBody || entry.rules.notInTool?.body.includes(name) === true)
+    for (const [name] of unknown.slice(0, MAX_ISSUES)) issues.push({ path: pointer(name), message: UNKNOWN })
     const key = keepsAnswers(entry) ? given("idempotencyKey") : undefined
     const inSlug = entry.inWorkspace && typeof slug !== "string" ? slug : null
     return {

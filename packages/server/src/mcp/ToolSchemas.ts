@@ -133,12 +133,22 @@ const KEY: ObjectSchema = {
   properties: { idempotencyKey: { type: "string", description: "Makes it safe to repeat the call." } }
 }
 
+const without = (schema: ObjectSchema, names: ReadonlyArray<string> = []): ObjectSchema =>
+  names.length === 0
+    ? schema
+    : {
+        ...schema,
+        properties: Object.fromEntries(
+          Object.entries(schema.properties).filter(([name]) => !names.includes(name))
+        )
+      }
+
 /** The tool's arguments, as one flat object. `slug` is only for callers without their own workspace. */
 export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectSchema => {
   const parts = [
     withCommon(partOf(entry.pathSchema), needsSlug),
     withCommon(partOf(entry.querySchema), needsSlug),
-    partOf(entry.bodySchema),
+    without(partOf(entry.bodySchema), entry.rules.notInTool?.body),
     keepsAnswers(entry) ? KEY : NOTHING
   ]
   const required = parts.flatMap((part) => part.required ?? []).filter((name) => needsSlug || name !== "slug")
@@ -181,7 +191,10 @@ export const outputSchemaOf = (entry: ContractEntry): ObjectSchema =>
   SchemaAST.isVoidKeyword(SchemaAST.encodedAST(entry.successSchema.ast))
     ? NOTHING
     : // The protocol requires `type` at the top, even above alternatives.
-      { ...(opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema), type: "object" }
+      {
+        ...without(opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema, entry.rules.notInTool?.answer),
+        type: "object"
+      }
 
 /** A shorter shape costs less than a reference to it. */
 const WORTH_SHARING = 150

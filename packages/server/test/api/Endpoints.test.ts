@@ -3,7 +3,8 @@ import { expect, layer } from "@effect/vitest"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"
 import { makeDelivery, makeEndpoint, nextNotification, observe, publish, unknown, walk } from "../Fixtures.ts"
-import { BASE_URL, type Entered, entered, MASTER_KEY, testServer } from "../TestServer.ts"
+import { callTool } from "../McpCalls.ts"
+import { BASE_URL, type Entered, entered, MASTER_KEY, TestServer, testServer } from "../TestServer.ts"
 
 const auditOf = (ws: Entered, endpointId: string) =>
   Effect.map(ws.call("GET", "/audit-events?limit=200"), ({ body }) =>
@@ -325,6 +326,41 @@ layer(testServer(), { excludeTestServices: true })("signing secrets", (it) => {
       expect(Redacted.value(box.open(place, row!.previous))).toMatch(/^whsec_/)
       expect(() => box.open({ ...place, endpointId: unknown("whe_") }, row!.secret)).toThrow()
       expect(`${detail.text}${audit.text}`).not.toContain(secret)
+    })
+  )
+
+  it.effect("§2.1 shows the first one to a creation over REST that asks for it, and nowhere else", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const body = { url: "https://example.com/first", eventTypes: ["*"] }
+
+      const unseen = yield* ws.call("POST", "/webhooks", { body })
+      const created = yield* ws.call("POST", "/webhooks", { body: { ...body, revealSecret: true } })
+      const both = yield* ws.call("POST", "/webhooks", {
+        body: { ...body, revealSecret: true, signingSecret: "0123456789abcdef" }
+      })
+      const { url } = yield* TestServer
+      const tool = yield* callTool(url, ws.token, "create_webhook_endpoint", { ...body, revealSecret: true })
+
+      const { signingSecret, ...endpoint } = created.body
+      const [row] = yield* sql<{ secret: Buffer }>`
+        select secret from posthorn.endpoints where id = ${endpoint.id}`
+      const place = { workspaceId: ws.workspaceId, endpointId: endpoint.id }
+      expect(Redacted.value(SecretBox.make([MASTER_KEY]).open(place, row!.secret))).toBe(signingSecret)
+      expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+      expect([created.headers.get("cache-control"), unseen.headers.get("cache-control")]).toEqual([
+        "no-store",
+        null
+      ])
+      expect({ ...endpoint, id: "" }).toEqual({ ...unseen.body, id: "" })
+      expect([both.status, both.body.issues]).toEqual([
+        400,
+        [{ path: "/revealSecret", message: "Not beside signingSecret" }]
+      ])
+      expect([tool.isError, tool.content[0]!.text]).toEqual([true, expect.stringContaining("/revealSecret")])
+      const later = [`/webhooks/${endpoint.id}`, "/webhooks", "/audit-events", "/events"]
+      for (const path of later) expect((yield* ws.call("GET", path)).text).not.toContain(signingSecret)
     })
   )
 })

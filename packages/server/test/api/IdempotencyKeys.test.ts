@@ -233,26 +233,32 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
       const ws = yield* inNewWorkspace
       const rotate = keyed(ws.call, "POST", `/webhooks/${yield* makeEndpoint(ws)}/rotate-secret`, "r")
       const token = keyed(ws.call, "POST", "/api-tokens", "t", { name: "T", scopes: ["read"] })
-      const [rotated, created] = [yield* rotate, yield* token]
+      const endpoint = keyed(ws.call, "POST", "/webhooks", "e", {
+        url: "https://example.com/hooks",
+        eventTypes: ["*"],
+        revealSecret: true
+      })
+      const [rotated, created, first] = [yield* rotate, yield* token, yield* endpoint]
       const kept = JSON.stringify(
         yield* sql`select body, headers, encode(sealed, 'escape') as sealed from posthorn.idempotent_answers
           where workspace_id = ${ws.workspaceId}`
       )
 
       yield* age(ws.workspaceId, 9)
-      const inTime = [yield* rotate, yield* token]
+      const inTime = [yield* rotate, yield* token, yield* endpoint]
       yield* age(ws.workspaceId, 2)
-      const late = [yield* rotate, yield* token]
+      const late = [yield* rotate, yield* token, yield* endpoint]
 
-      expect(inTime.map(({ text }) => text)).toEqual([rotated.text, created.text])
-      expect(late.map(tagOf)).toEqual([REUSED, REUSED])
-      for (const secret of [rotated.body.signingSecret, created.body.token])
+      expect(inTime.map(({ text }) => text)).toEqual([rotated.text, created.text, first.text])
+      expect(inTime[2]!.headers.get("cache-control")).toBe("no-store")
+      expect(late.map(tagOf)).toEqual([REUSED, REUSED, REUSED])
+      for (const secret of [rotated.body.signingSecret, created.body.token, first.body.signingSecret])
         expect(kept).not.toContain(secret)
       expect(kept).toContain('"body":null')
       yield* sql`select posthorn.erase_sealed_answers('10 minutes')`
       const [left] = yield* sql`select count(*)::integer as rows, count(sealed)::integer as sealed
         from posthorn.idempotent_answers where workspace_id = ${ws.workspaceId}`
-      expect(left).toEqual({ rows: 2, sealed: 0 })
+      expect(left).toEqual({ rows: 3, sealed: 0 })
       expect(tagOf(yield* rotate)).toEqual(REUSED)
     })
   )

@@ -49,7 +49,7 @@ const deref = (node: unknown): unknown => {
 
 /** The example of a success. */
 const shown = ({ examples }: { readonly examples?: object }) =>
-  (examples as { readonly success: { readonly value: unknown } }).success.value
+  (deref((examples as { readonly success: unknown }).success) as { readonly value: unknown }).value
 
 const operations = entries.map((entry) => {
   const told = document.paths[entry.path.replace(/:(\w+)/g, "{$1}")]![entry.method.toLowerCase()] as Operation

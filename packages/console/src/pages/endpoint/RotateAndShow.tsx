@@ -3,30 +3,24 @@
  * gone when the user leaves.
  */
 import { useEffect, useState } from "react"
-import type { Answer } from "../../api/contract.ts"
 import { useAct } from "../../api/queries.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Code } from "../../ui/Code.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
 import { Refusal } from "../../ui/States.tsx"
 
-const Shown = ({
-  isFirst,
+export const ShownSecret = ({
+  about = "",
   put,
   secret
 }: {
-  secret: Answer<"rotateWebhookSecret">
-  isFirst: boolean
+  secret: string
+  about?: string
   put: () => void
 }) => (
   <div className="grid gap-3" role="group" aria-label="New signing secret">
-    <p className="text-sm">
-      Copy it now: it is shown this once.
-      {isFirst
-        ? ""
-        : " Until the countdown ends, deliveries are signed with the old secret too, so your receiver keeps working."}
-    </p>
-    <Code text={secret.signingSecret} label="Signing secret" wrap />
+    <p className="text-sm">Copy it now: it is shown this once.{about}</p>
+    <Code text={secret} label="Signing secret" wrap />
     <div>
       <Button look="primary" onPress={put}>
         I have stored it
@@ -37,16 +31,14 @@ const Shown = ({
 
 export const RotateAndShow = ({
   endpointId,
-  graceRuns = false,
-  isFirst = false
+  graceRuns = false
 }: {
   endpointId: string
   /** Whether an older secret still signs: rotating again ends that at once. */
   graceRuns?: boolean
-  isFirst?: boolean
 }) => {
   const rotate = useAct("rotateWebhookSecret")
-  const [secret, setSecret] = useState<Answer<"rotateWebhookSecret"> | null>(null)
+  const [secret, setSecret] = useState<string | null>(null)
   const [asks, setAsks] = useState(false)
   const { reset } = rotate
   useEffect(() => reset, [reset])
@@ -55,18 +47,25 @@ export const RotateAndShow = ({
       { path: { endpointId } },
       {
         onSuccess: (answer) => {
-          setSecret(answer)
+          setSecret(answer.signingSecret)
           setAsks(false)
           reset()
         }
       }
     )
-  if (secret !== null) return <Shown secret={secret} isFirst={isFirst} put={() => setSecret(null)} />
+  if (secret !== null)
+    return (
+      <ShownSecret
+        secret={secret}
+        about=" Until the countdown ends, deliveries are signed with the old secret too, so your receiver keeps working."
+        put={() => setSecret(null)}
+      />
+    )
   return (
     <div className="grid gap-3">
       <Refusal error={asks ? null : rotate.error} />
       <div>
-        <Button onPress={() => (isFirst ? run() : setAsks(true))} isDisabled={rotate.isPending}>
+        <Button onPress={() => setAsks(true)} isDisabled={rotate.isPending}>
           Rotate secret
         </Button>
       </div>

@@ -6,13 +6,13 @@
  * declared for all operations and cannot occur in one: this file adds those.
  */
 import type { OpenApi } from "@effect/platform"
-import type { ContractEntry } from "@posthorn/api-contract/Contract"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
 import { TRACE_ID } from "@posthorn/api-contract/Examples"
 import type { OperationRules } from "@posthorn/api-contract/Operation"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
 import { sampleOf } from "@posthorn/api-contract/SampleProblems"
 import type { PublicError } from "@posthorn/domain/Errors"
-import { Option } from "effect"
+import { Option, SchemaAST } from "effect"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"
 import { exampleOf } from "./ShapeExamples.ts"
 
@@ -116,10 +116,24 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   204: "Done; there is nothing to say."
 }
 
+const answered = entries.flatMap(({ successSchema }) =>
+  Option.toArray(SchemaAST.getIdentifierAnnotation(successSchema.ast))
+)
+
+/** Shapes that several operations answer with: their example is shared. */
+const repeated: ReadonlySet<string> = new Set(answered.filter((name, at) => answered.indexOf(name) !== at))
+
+const exampleOfSuccess = (schema: unknown, components: Json, shared: Shared) => {
+  const name = nameOfRef(schema)
+  if (name === undefined || !repeated.has(name)) return { value: exampleOf(schema, components) }
+  shared.examples[name] ??= { value: exampleOf(schema, components) }
+  return { $ref: `#/components/examples/${name}` }
+}
+
 /** Not as `example`, which the reference page ignores. */
-const successContent = (schema: unknown, components: Json) => ({
+const successContent = (schema: unknown, components: Json, shared: Shared) => ({
   content: {
-    "application/json": { schema, examples: { success: { value: exampleOf(schema, components) } } }
+    "application/json": { schema, examples: { success: exampleOfSuccess(schema, components, shared) } }
   }
 })
 
@@ -140,7 +154,7 @@ export const responsesOf = (
       responses[status] = {
         description: DESCRIPTIONS[status] ?? "Done.",
         headers: headersOf(status, entry.rules),
-        ...(schema === undefined ? {} : successContent(schema, components))
+        ...(schema === undefined ? {} : successContent(schema, components, shared))
       }
   }
   return responses

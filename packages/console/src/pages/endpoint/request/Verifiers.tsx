@@ -47,7 +47,7 @@ export const Verifiers = ({ signatures }: { signatures: ReadonlyArray<SignatureR
               value={secret}
               onChange={(next) => setSecret(next as SecretKind)}
               choices={[
-                { id: "posthorn", label: "Posthorn's own", about: "From a rotation: HMAC takes all of it." },
+                { id: "posthorn", label: "Posthorn's own", about: "HMAC takes all of it." },
                 { id: "whsec", label: "Taken over, whsec_", about: "The key is the base64 behind it." },
                 { id: "text", label: "Taken over, a text", about: "The key is the whole text." }
               ]}
