@@ -1,9 +1,11 @@
-/** Plays many worlds of the simulation: `tsx scripts/attack/simulate.ts [first seed] [how many] [calm|deaf|crowd]`. */
+/** Plays many worlds of the simulation: `tsx scripts/attack/simulate.ts [first seed] [how many] [calm|deaf|crowd|joining]`. */
+import type { Mood } from "../../packages/worker/test/simulation/FaultPlan.ts"
 import { violations } from "../../packages/worker/test/simulation/Laws.ts"
 import { World } from "../../packages/worker/test/simulation/World.ts"
 
 const [from = "1", count = "1000", word] = process.argv.slice(2)
-const mood = word === "calm" || word === "deaf" || word === "crowd" ? word : "trouble"
+const moods: ReadonlyArray<Mood> = ["trouble", "calm", "deaf", "crowd", "joining"]
+const mood = moods.find((one) => one === word) ?? "trouble"
 const started = Date.now()
 let broken = 0
 let posts = 0

@@ -6,7 +6,7 @@
  *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
  * Guarantees: at least once. A request repeats only after a crash, a lost shard or a lost connection, when its token was refused, and
- * when a worker that stops gives up a long one. On stop nothing more is started. Requests in flight get the default deadlines, and two
+ * when a worker that stops, or hands its shard over, gives up a long one. On stop nothing more is started. Requests in flight get the default deadlines, and two
  * seconds to be recorded; then the shards are released. This file puts the parts together; each part's promises are in its own file.
  *
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
@@ -32,6 +32,7 @@ import { makeLostClaims } from "./loops/LostClaims.ts"
 import { Recorder } from "./loops/Recorder.ts"
 import { makeReplays, type Replays } from "./loops/Replays.ts"
 import { makeSlots } from "./loops/Slots.ts"
+import { HandOver } from "./ownership/HandOver.ts"
 import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
 import { type Hearer, Listener } from "./polling/Listener.ts"
@@ -44,18 +45,17 @@ import { WorkerConfig } from "./WorkerConfig.ts"
 /** Time to record the last posts, after their deadlines. */
 const STOP_GRACE_MS = 2_000
 
-const owner = (dispatcher: Dispatcher, replays: Replays): Owner => ({
+const owner = (dispatcher: Dispatcher, handOver: HandOver, replays: Replays): Owner => ({
   taken: (shard, inDoubtUntil) => {
     dispatcher.take(shard, inDoubtUntil)
     replays.lookAgain()
   },
   cleared: (shard) => dispatcher.inDoubt.taken(shard, null),
-  lost: (shard) => dispatcher.lose(shard),
-  drained: (shard) =>
-    Effect.zipRight(
-      Effect.sync(() => dispatcher.lose(shard)),
-      untilNone(() => dispatcher.lanes.trackedOf(shard))
-    ),
+  lost: (shard) => {
+    handOver.lost(shard)
+    dispatcher.lose(shard)
+  },
+  handOver: handOver.run,
   idle: (shard) => dispatcher.lanes.trackedOf(shard) === 0 && !dispatcher.inDoubt.doubtsIn(shard)
 })
 
@@ -150,7 +150,9 @@ export const start = Effect.gen(function* () {
       Cause.isInterruptedOnly(cause) ? Effect.void : Deferred.failCause(broken, cause)
     )
   const fork = (loop: Effect.Effect<unknown>) => Effect.forkScoped(watched(loop))
-  yield* fork(parts.ownership.keep(owner(dispatcher, replays)))
+  const giveUpMs = requestTimeoutMs + bodyTimeoutMs + STOP_GRACE_MS
+  const handOver = new HandOver(parts, giveUpMs)
+  yield* fork(parts.ownership.keep(owner(dispatcher, handOver, replays)))
   yield* fork(new Recorder(parts).run)
   yield* fork(makeLostClaims(parts))
   yield* fork(makeDeadLetters(parts))
@@ -164,7 +166,7 @@ export const start = Effect.gen(function* () {
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
     untilNone(() => dispatcher.inFlight + dispatcher.unrecorded.all).pipe(
       Effect.interruptible,
-      Effect.timeoutOption(requestTimeoutMs + bodyTimeoutMs + STOP_GRACE_MS)
+      Effect.timeoutOption(giveUpMs)
     )
   )
   yield* fork(listener.listen(hearer(parts, poller, replays)))

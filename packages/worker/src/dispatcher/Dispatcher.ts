@@ -153,8 +153,31 @@ export class Dispatcher {
     this.leases.lose(shard)
     this.options.pollOn()
     this.requeueReady(({ row }) => row.shard === shard)
-    for (const lane of this.lanes.ofShard(shard)) this.intake.forget(lane)
+    for (const lane of this.lanes.ofShard(shard)) {
+      lane.isHeldBack = false
+      this.intake.forget(lane)
+    }
     this.toLoad.notify()
+  }
+
+  /** Takes a shard again that no other worker has owned since it was lost. */
+  retake(shard: number): void {
+    this.take(shard, this.inDoubt.until(shard))
+  }
+
+  /**
+   * From now on nothing is started for endpoints of the shard that are slow or have a locked row. True while an attempt of
+   * theirs is in flight or unrecorded.
+   */
+  holdBack(shard: number, now: number): boolean {
+    this.shares.notice(now)
+    let isBusy = false
+    for (const lane of this.lanes.ofShard(shard)) {
+      if (lane.isSlow !== true && !lane.awaitsRecord) continue
+      lane.isHeldBack = true
+      isBusy ||= lane.permitsTaken > 0
+    }
+    return isBusy
   }
 
   /** For meters. */
@@ -302,7 +325,7 @@ export class Dispatcher {
 
   private mayStart(loaded: Loaded, now: number, holdsLease: boolean): boolean {
     const { lane, term } = loaded.row
-    if (!holdsLease || term.lost || this.isStale(loaded, now)) return false
+    if (!holdsLease || term.lost || lane.isHeldBack || this.isStale(loaded, now)) return false
     return lane.circuit.maySend(loaded.row) && lane.takesStartPermit(loaded.row, now)
   }
 

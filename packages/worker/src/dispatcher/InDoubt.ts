@@ -18,7 +18,7 @@ interface Count {
 
 export class InDoubt {
   /** By shard: rows due by this moment may have been in flight at a dead owner. */
-  private readonly until = new Map<number, number>()
+  private readonly moments = new Map<number, number>()
   private readonly counts = new Map<string, Count>()
 
   /**
@@ -26,18 +26,23 @@ export class InDoubt {
    * worker itself was the last owner.
    */
   taken(shard: number, until: number | null): void {
-    if (until === (this.until.get(shard) ?? null)) return
+    if (until === this.until(shard)) return
     for (const [deliveryId, count] of this.counts) if (count.shard === shard) this.counts.delete(deliveryId)
-    if (until === null) this.until.delete(shard)
-    else this.until.set(shard, until)
+    if (until === null) this.moments.delete(shard)
+    else this.moments.set(shard, until)
+  }
+
+  /** Null: nothing is in doubt. */
+  until(shard: number): number | null {
+    return this.moments.get(shard) ?? null
   }
 
   doubtsIn(shard: number): boolean {
-    return this.until.has(shard)
+    return this.moments.has(shard)
   }
 
   has(row: DueRow): boolean {
-    return row.claims >= MAX_CLAIMS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
+    return row.claims >= MAX_CLAIMS || row.due <= (this.moments.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }
 
   /** The rows whose claim must be stored before they are sent. */

@@ -104,6 +104,8 @@ export class Lane {
   awaitsCredentials = false
   /** A row of its endpoint is locked. Until its attempts are recorded, delivered ones keep their permits too. */
   awaitsRecord = false
+  /** Its shard is handed over, and does not wait for another slow request or locked row of this endpoint: no attempt starts. */
+  isHeldBack = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
   /** Null for none; undefined until a load has told. */
@@ -144,6 +146,7 @@ export class Lane {
     return (
       !this.suspended &&
       !this.awaitsCredentials &&
+      !this.isHeldBack &&
       this.permitsTaken < this.permits &&
       !this.rateLimit?.isSpent
     )

@@ -11,6 +11,7 @@ import { RecentHealth } from "./RecentHealth.ts"
 export class Lanes {
   readonly recentHealth = new RecentHealth()
   private readonly all = new Map<string, Lane>()
+  private readonly byShard = new Map<number, Set<Lane>>()
   private readonly memory: Memory
   private readonly backlog: Backlog
   private readonly firstLimit: number
@@ -32,7 +33,7 @@ export class Lanes {
   }
 
   ofShard(shard: number): ReadonlyArray<Lane> {
-    return [...this.all.values()].filter((lane) => lane.shard === shard)
+    return [...(this.byShard.get(shard) ?? [])]
   }
 
   /** Deliveries of the shard in memory. Once it is lost: those in flight or not recorded yet. */
@@ -47,6 +48,7 @@ export class Lanes {
     const lane = new Lane(row, workspace, this.firstLimit)
     this.recentHealth.recall(lane)
     this.all.set(row.endpointId, lane)
+    this.byShard.set(lane.shard, (this.byShard.get(lane.shard) ?? new Set()).add(lane))
     workspace.lanes.add(lane)
     workspace.members++
     return lane
@@ -54,6 +56,7 @@ export class Lanes {
 
   readonly forgetIdle = (lane: Lane): void => {
     if (!lane.idle || !this.all.delete(lane.endpointId)) return
+    this.byShard.get(lane.shard)!.delete(lane)
     lane.workspace.lanes.delete(lane)
     lane.workspace.members--
     this.memory.forget(lane.workspace)

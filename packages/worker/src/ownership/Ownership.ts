@@ -16,8 +16,8 @@ export interface Owner {
   readonly cleared: (shard: number) => void
   /** The shard is lost with immediate effect. */
   readonly lost: (shard: number) => void
-  /** Starts nothing more of the shard; done when nothing of it is in flight or unrecorded. */
-  readonly drained: (shard: number) => Effect.Effect<void>
+  /** Ends sending from the shard, which goes to another worker: see HandOver.ts. */
+  readonly handOver: (shard: number) => Effect.Effect<void>
   /**
    * Whether nothing of the shard is in flight, unrecorded or in doubt. Only then is it given back cleanly. Deliveries in doubt
    * stay so for the next owner.

@@ -2,7 +2,7 @@
  * Which shards are this worker's: one session advisory lock per shard, on one dedicated connection per worker.
  *
  * Each heartbeat (1 s) asks PostgreSQL which workers there are: every worker holds one shared lock. The shards are divided among its
- * holders, in the order of their backends' process ids. A worker drains and unlocks shards beyond its share, and locks missing
+ * holders, in the order of their backends' process ids. A worker hands over (HandOver.ts) and unlocks shards beyond its share, and locks missing
  * ones when they are free. PostgreSQL frees a dead worker's locks at once, and those of a worker that froze or was cut off
  * after `idle_session_timeout` (5 s). A worker without an answer for 3 s (the lease timeout) starts nothing, so it has stopped before
  * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
@@ -112,7 +112,7 @@ export const layer = Layer.effect(
         )
 
         const leave = (shard: number) =>
-          owner.drained(shard).pipe(
+          owner.handOver(shard).pipe(
             Effect.zipRight(
               Effect.suspend(() => (owner.idle(shard) ? locks.release([shard]) : locks.revoke([shard])))
             ),

@@ -5,6 +5,9 @@ import type { Chance } from "./VirtualTime.ts"
 /** After this a receiver that never answers is given up. */
 export const HANG_MS = 2_000
 
+/** Longer than a worker that stops, or hands over a shard, waits. */
+const LONG_MS = 12_000
+
 /** Each is drawn as often as it is listed. */
 export const MANNERS = ["ok", "ok", "flaky", "flaky", "slow", "gone", "dead", "hang", "proxied"] as const
 
@@ -38,6 +41,8 @@ export const answerOf = (url: string, chance: Chance): Answer => {
       return { after: quick, seen: status(chance.oneOf([200, 500, 429, 408, 503, 302])) }
     case "slow":
       return { after: chance.between(300, 1_500), seen: status(200) }
+    case "long":
+      return { after: LONG_MS, seen: status(200) }
     case "gone":
       return { after: quick, seen: status(410) }
     case "proxied":

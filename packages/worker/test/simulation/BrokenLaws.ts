@@ -225,6 +225,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       return () => Object.assign(Memory.prototype, { equalShares, hasRoom, limit })
     }
   },
+  "L18: a shard that is handed over starts nothing until its last request is over": {
+    mood: "joining",
+    engine: () => without(Dispatcher, "retake")
+  },
   "L19: no look-back while deaf": { mood: "deaf", tuning: { lookBackMs: 0 } },
   "L19: no rereading when listening begins": {
     mood: "deaf",

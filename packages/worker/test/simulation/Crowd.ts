@@ -1,23 +1,17 @@
 /**
- * A world in which the only fault is that all receivers of six workspaces hang: more of them than there are slots, with enough
- * waiting for each. The seventh workspace sends a delivery now and then.
+ * Worlds in which only some workspaces are odd, and quiet ones send a delivery now and then.
+ *
+ * - `crowd`: all receivers of six workspaces hang: more of them than there are slots, with enough waiting for each.
+ * - `joining`: in each shard one receiver answers after a time longer than a worker waits for it, and one endpoint's row is
+ *   locked by somebody, while a second worker joins.
  */
+import { SHARDS } from "./Facts.ts"
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
-const HANGING = 40
-const WORKSPACES = 6
-const EACH = 8
 const CROWD_AT_MS = 3_500
 const QUIET_FROM_MS = 4_500
-const QUIET = 30
-const BETWEEN_MS = 500
-
-/**
- * The time within which a delivery of the quiet workspace must be sent after its commit: one notification, two statements,
- * its own delivery before it. Much less than a request to a hanging receiver takes.
- */
-export const FAIR_MS = 1_000
+const QUIET_FOR_MS = 15_000
 
 interface Member {
   readonly endpoint: number
@@ -25,16 +19,48 @@ interface Member {
   readonly manner: string
 }
 
-const quiet: Member = { endpoint: HANGING, workspaceId: "wsp_quiet", manner: "ok" }
+export interface Crowd {
+  readonly odd: ReadonlyArray<Member>
+  /** Deliveries to each of them. */
+  readonly each: number
+  readonly quiet: ReadonlyArray<Member>
+  /** Deliveries to quiet members, in turn. */
+  readonly count: number
+  /** The time within which a delivery of a quiet member must be sent after its commit. */
+  readonly fairMs: number
+  /** When the second worker comes. */
+  readonly joinsAtMs?: number
+  /** The rows of odd members whose manner is `locked` are locked from the crowd's publish on, for so long. */
+  readonly lockedMs?: number
+}
 
-export const members: ReadonlyArray<Member> = [
-  ...Array.from({ length: HANGING }, (_, endpoint) => ({
-    endpoint,
-    workspaceId: `wsp_crowd_${endpoint % WORKSPACES}`,
-    manner: "hang"
-  })),
-  quiet
-]
+const members = (count: number, from: number, workspaceOf: (n: number) => string, manner: string) =>
+  Array.from({ length: count }, (_, n) => ({ endpoint: from + n, workspaceId: workspaceOf(n), manner }))
+
+const HANGING = 40
+
+export const crowds: Readonly<Record<"crowd" | "joining", Crowd>> = {
+  crowd: {
+    odd: members(HANGING, 0, (n) => `wsp_crowd_${n % 6}`, "hang"),
+    each: 8,
+    quiet: members(1, HANGING, () => "wsp_quiet", "ok"),
+    count: 30,
+    // One notification, two statements, its own delivery before it.
+    fairMs: 1_000
+  },
+  joining: {
+    odd: [
+      ...members(SHARDS, 0, (n) => `wsp_long_${n}`, "long"),
+      ...members(SHARDS, SHARDS, (n) => `wsp_locked_${n}`, "locked")
+    ],
+    each: 3,
+    quiet: members(SHARDS, 2 * SHARDS, (n) => `wsp_quiet_${n}`, "ok"),
+    count: 60,
+    fairMs: 2_000,
+    joinsAtMs: 6_000,
+    lockedMs: 20_000
+  }
+}
 
 export interface Crowding {
   readonly time: VirtualTime
@@ -42,25 +68,32 @@ export interface Crowding {
   readonly model: Model
   readonly idOf: (endpoint: number) => string
   readonly notify: (since: number, shard: number) => void
-  /** Called when a delivery of the quiet workspace was committed. */
+  /** Called when a delivery of a quiet member was committed. */
   readonly committed: (deliveryId: string) => void
+  readonly lock: (endpointId: string, milliseconds: number) => void
 }
 
-export const planCrowd = ({ chance, committed, idOf, model, notify, time }: Crowding): void => {
-  const publish = (deliveryId: string, endpoint: number) => {
+export const planCrowd = (
+  { count, each, lockedMs = 0, odd, quiet }: Crowd,
+  { chance, committed, idOf, lock, model, notify, time }: Crowding
+): void => {
+  const publish = (deliveryId: string, { endpoint }: Member) => {
     const { shard } = model.endpoints.get(idOf(endpoint))!
     const asleep = model.begin(deliveryId, shard)
     model.publish(idOf(endpoint), deliveryId, time.now)
     model.open.delete(deliveryId)
     if (asleep) notify(time.now * 1000, shard)
   }
+  const of = <A>(all: ReadonlyArray<A>, n: number) => all[n % all.length]!
   time.after(CROWD_AT_MS, () => {
-    for (let n = 0; n < HANGING * EACH; n++) publish(`whd_crowd_${String(n).padStart(4, "0")}`, n % HANGING)
+    for (const member of odd) if (member.manner === "locked") lock(idOf(member.endpoint), lockedMs)
+    for (let n = 0; n < odd.length * each; n++) publish(`whd_crowd_${String(n).padStart(4, "0")}`, of(odd, n))
   })
-  for (let n = 0; n < QUIET; n++) {
-    time.after(QUIET_FROM_MS + n * BETWEEN_MS + chance.between(0, BETWEEN_MS / 4), () => {
+  const between = QUIET_FOR_MS / count
+  for (let n = 0; n < count; n++) {
+    time.after(QUIET_FROM_MS + n * between + chance.between(0, between / 4), () => {
       const deliveryId = `whd_quiet_${String(n).padStart(4, "0")}`
-      publish(deliveryId, quiet.endpoint)
+      publish(deliveryId, of(quiet, n))
       committed(deliveryId)
     })
   }

@@ -100,7 +100,7 @@ export class Shares {
   private move(shard: number, from: Worker): void {
     const { term } = from
     this.time.fork(
-      Effect.map(from.owner!.drained(shard), () => {
+      Effect.map(from.owner!.handOver(shard), () => {
         if (!from.alive || from.term !== term || !from.shards.has(shard)) return
         from.shards.delete(shard)
         this.owners.set(shard, null)

@@ -88,6 +88,14 @@ export const simulation = (trouble: number, others: number) =>
       DEADLINE_MS
     )
 
+    it(
+      "§3.4 sends other workspaces' deliveries within 2 s while a shard that has long requests and locked rows is handed over",
+      async () => {
+        expect(await problems(range(1, others), "joining")).toEqual([])
+      },
+      DEADLINE_MS
+    )
+
     it("repeats the same history for the same seed", () => {
       const story = (world: World) =>
         world.posts.map(({ at, deliveryId, worker }) => [at, deliveryId, worker])

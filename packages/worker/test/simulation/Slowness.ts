@@ -2,6 +2,7 @@
  * What delays statements in a world: the database is slow, answers some of them seconds late, its tables are locked, and the
  * connection to a worker stalls. A statement sees the state at its beginning, and its answer comes later.
  */
+import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { Worker } from "./Shares.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
@@ -70,3 +71,10 @@ export class Slowness {
       })
   }
 }
+
+export const lockNotAvailable = Effect.fail(
+  new SqlError({
+    cause: Object.assign(new Error("canceling statement"), { code: "55P03" }),
+    message: "locked"
+  })
+)

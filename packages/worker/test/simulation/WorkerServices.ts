@@ -18,6 +18,7 @@ import { HANG_MS } from "./Answers.ts"
 import type { FaultPlan } from "./FaultPlan.ts"
 import type { Model } from "./Model.ts"
 import type { Shares, Worker } from "./Shares.ts"
+import { lockNotAvailable } from "./Slowness.ts"
 
 export interface Surroundings {
   readonly model: Model
@@ -26,6 +27,7 @@ export interface Surroundings {
   readonly plan: FaultPlan
   /** The world's time of an attempt, whatever the worker's clock shows. */
   readonly trueTime: (observed: Observed) => number
+  readonly lockedRows: ReadonlySet<string>
   /** Adds delays and faults to what happens at one instant. */
   readonly statement: <A>(name: string, apply: () => A) => Effect.Effect<A, SqlError>
   readonly receive: (request: Outgoing, done: (seen: Observation | null) => void) => void
@@ -33,7 +35,7 @@ export interface Surroundings {
 
 export const services = (
   worker: Worker,
-  { box, plan, model, receive, shares, statement, trueTime }: Surroundings
+  { box, lockedRows, plan, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
     due: (marks, skip, perShard, scanLimit) =>
@@ -52,11 +54,17 @@ export const services = (
     Layer.succeed(Queue, queue),
     Layer.succeed(Records, {
       record: (observed) =>
-        statement("record", () => model.record(observed.map((one) => ({ ...one, at: trueTime(one) })))),
+        Effect.flatten(
+          statement("record", () =>
+            observed.some(({ endpointId }) => lockedRows.has(endpointId))
+              ? lockNotAvailable
+              : Effect.succeed(model.record(observed.map((one) => ({ ...one, at: trueTime(one) }))))
+          )
+        ),
       // The model refuses nothing.
       recordEach: () => Effect.dieMessage("recordEach"),
       policies: (endpoints) => statement("policies", () => model.policies(endpoints)),
-      blocked: () => statement("blocked", () => new Set<string>()),
+      blocked: () => statement("blocked", () => new Set(lockedRows)),
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),
     Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),

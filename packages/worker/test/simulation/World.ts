@@ -26,14 +26,14 @@ import * as Engine from "../../src/Engine.ts"
 import type { Hearer } from "../../src/polling/Listener.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
-import { FAIR_MS, members, planCrowd } from "./Crowd.ts"
+import { type Crowd, crowds, planCrowd } from "./Crowd.ts"
 import { type Answered, type Endpoint, type EndpointChange, type Post, type Secret, SHARDS } from "./Facts.ts"
 import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
 import { policyOf } from "./Policies.ts"
 import { Shares, type Worker } from "./Shares.ts"
-import { Slowness } from "./Slowness.ts"
+import { lockNotAvailable, Slowness } from "./Slowness.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
 import { services } from "./WorkerServices.ts"
 import { LATEST_COMMIT_MS, planPublishes } from "./WorldPublishers.ts"
@@ -95,6 +95,9 @@ export class World implements Judged {
   private readonly readWithinMs: number
   private readonly seed: number
   private readonly mood: Mood
+  private readonly crowd: Crowd | null
+  /** Endpoints of which a session has locked a row. */
+  private readonly lockedRows = new Set<string>()
   private trouble = true
   /** The number of workers started, without replacements of dead ones. */
   private planned = 1
@@ -102,6 +105,7 @@ export class World implements Judged {
   constructor(seed: number, { mood = "trouble", sabotage, tuning }: WorldOptions = {}) {
     this.seed = seed
     this.mood = mood
+    this.crowd = mood === "crowd" || mood === "joining" ? crowds[mood] : null
     this.chance = makeChance(seed)
     this.laterChance = makeChance(seed + 500_000)
     const plan = faultPlanOf(this.chance, mood)
@@ -130,9 +134,10 @@ export class World implements Judged {
   }
 
   get fairUntil(): ((deliveryId: string) => number) | undefined {
-    return this.mood === "crowd"
-      ? (deliveryId) => (this.commits.get(deliveryId)?.committedAt ?? Number.POSITIVE_INFINITY) + FAIR_MS
-      : undefined
+    const { crowd } = this
+    return crowd === null
+      ? undefined
+      : (deliveryId) => (this.commits.get(deliveryId)?.committedAt ?? Number.POSITIVE_INFINITY) + crowd.fairMs
   }
 
   /** At once when it was heard, or when a poll starts early enough; otherwise when somebody listens again. */
@@ -148,9 +153,9 @@ export class World implements Judged {
 
   /** Runs the whole story; afterwards the laws can be read from this object. */
   play(): void {
-    if (this.mood === "crowd") this.crowd()
-    else this.scatter()
-    this.planned = this.mood === "deaf" || this.mood === "crowd" ? 1 : 1 + this.chance.below(3)
+    if (this.crowd === null) this.scatter()
+    else this.gather(this.crowd)
+    this.planned = this.mood === "deaf" || this.crowd !== null ? 1 : 1 + this.chance.below(3)
     for (let n = 0; n < this.planned; n++)
       this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
     this.publish()
@@ -179,14 +184,18 @@ export class World implements Judged {
   }
 
   private publish(): void {
-    if (this.mood === "crowd") {
-      planCrowd({
+    if (this.crowd !== null) {
+      planCrowd(this.crowd, {
         time: this.time,
         chance: this.chance,
         model: this.model,
         idOf,
         notify: (since, shard) => this.notify(since, [shard]),
-        committed: (id) => this.commits.set(id, { begunAt: this.time.now, committedAt: this.time.now })
+        committed: (id) => this.commits.set(id, { begunAt: this.time.now, committedAt: this.time.now }),
+        lock: (endpointId, milliseconds) => {
+          this.lockedRows.add(endpointId)
+          this.time.after(milliseconds, () => this.lockedRows.delete(endpointId))
+        }
       })
       return
     }
@@ -217,8 +226,13 @@ export class World implements Judged {
       this.addEndpoint(n, `wsp_${n % 2}`, this.chance.oneOf(this.plan.manners))
   }
 
-  private crowd(): void {
-    for (const { endpoint, manner, workspaceId } of members) this.addEndpoint(endpoint, workspaceId, manner)
+  private gather({ joinsAtMs, odd, quiet }: Crowd): void {
+    for (const { endpoint, manner, workspaceId } of [...odd, ...quiet])
+      this.addEndpoint(endpoint, workspaceId, manner)
+    if (joinsAtMs === undefined) return
+    // What the first worker gives up is sent again.
+    this.disruptions += 1
+    this.time.after(joinsAtMs, () => this.addWorker())
   }
 
   private addEndpoint(n: number, workspaceId: string, manner: string): void {
@@ -275,6 +289,7 @@ export class World implements Judged {
       trueTime: (observed: Observed) => this.trueTime(worker, observed),
       model: this.model,
       shares: this.shares,
+      lockedRows: this.lockedRows,
       statement: <A>(name: string, apply: () => A) => this.statement(worker, name, apply),
       receive: (request: Outgoing, done: (seen: Observation | null) => void) =>
         this.receive(worker, request, done)
@@ -512,10 +527,3 @@ export class World implements Judged {
 }
 
 const lost = Effect.fail(new SqlError({ cause: new Error("Connection terminated"), message: "lost" }))
-
-const lockNotAvailable = Effect.fail(
-  new SqlError({
-    cause: Object.assign(new Error("canceling statement"), { code: "55P03" }),
-    message: "locked"
-  })
-)
