@@ -5,7 +5,7 @@
  *   -- 1.2.3 --dry-run    the same without writing anything
  *   -- --notes            the notes of the version that is checked out, and nothing else
  *
- * Refuses a tree with changes, a failing step of `.ci/run`, a version that is not greater than the last release, and an
+ * Refuses a tree with changes, base images without a digest, a failing step of `.ci/run`, a version that is not greater than the last release, and an
  * empty changelog section; then it writes nothing. Works on the repository of the current folder.
  */
 import { execFileSync, spawnSync } from "node:child_process"
@@ -24,6 +24,7 @@ const refuse = (why) => {
 }
 
 const CHANGELOG = "CHANGELOG.md"
+const IMAGES = "docker/images.env"
 const VERSION = "\\d+\\.\\d+\\.\\d+"
 
 /** Every file with the version; pack.mjs makes the packages' manifests from the first. */
@@ -81,6 +82,8 @@ const check = (version) => {
     refuse(`${version} is not greater than ${last}`)
   const { version: current } = JSON.parse(read("package.json"))
   if (isGreater(current, version)) refuse(`${version} is not as great as ${current}, which package.json has`)
+  const floating = read(IMAGES).match(/^[A-Z_]+=(?!.*@sha256:[0-9a-f]{64}$).*$/gm) ?? []
+  if (floating.length > 0) refuse(`${IMAGES} names images without a digest: ${floating.join(", ")}`)
   if (!sectionOf(read(CHANGELOG), "Unreleased")) refuse(`${CHANGELOG} tells nothing under "Unreleased"`)
 }
 

@@ -146,6 +146,8 @@ const workflowProblems = async () => {
     const text = readFileSync(join(workflows, name), "utf8")
     return [
       ...lint(text, `.github/workflows/${name}`)
+        // This linter is older than the scope.
+        .filter(({ message }) => !message.startsWith('unknown permission scope "attestations"'))
         .filter(({ kind }) => !OUTDATED.has(kind))
         .map(({ line, message }) => `${name}:${line}: ${message}`),
       ...unpinned(name, text)

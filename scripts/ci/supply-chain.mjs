@@ -2,6 +2,7 @@
  * Checks what Posthorn is made of: `scripts/ci/supply-chain.mjs`. Ends with 1 unless all of this holds:
  *
  * - every version is pinned in pnpm-workspace.yaml, exactly, and every package in the lockfile comes from the registry, by hash;
+ *   so is pnpm, which Corepack checks, and npx does not;
  * - packages that want to run a script when they are installed are named in pnpm-workspace.yaml, each with yes or no;
  * - docs/dependencies.md gives a reason for every direct dependency that runs in production, and for no other;
  * - everything that ships has a licence of the list below;
@@ -55,12 +56,16 @@ const unpinned = () => [
   )
 ]
 
-const unhashed = () =>
-  read("pnpm-lock.yaml")
+const unhashed = () => [
+  ...(/^pnpm@\d+\.\d+\.\d+\+sha512\.[0-9a-f]{128}$/.test(manifests[0].packageManager)
+    ? []
+    : ["package.json names pnpm without its hash"]),
+  ...read("pnpm-lock.yaml")
     .split("\n")
     .filter((line) => line.startsWith("    resolution: "))
     .filter((line) => !/^ {4}resolution: \{integrity: sha512-[\w+/]+=*\}$/.test(line))
     .map((line) => `pnpm-lock.yaml has a package that is not from the registry by its hash: ${line.trim()}`)
+]
 
 /** The packages of the lockfile that pnpm installed, each once; it keeps the folders of former ones for a week. */
 const installed = () => {

@@ -39,6 +39,10 @@ beforeAll(() => {
   git("config", "user.name", "A")
   git("config", "user.email", "a@example.com")
   commit(".ci/run", "#!/bin/sh\nexit 0\n")
+  commit(
+    "docker/images.env",
+    read("docker/images.env").replace(/(?<=^[A-Z_]+=.*)$/gm, `@sha256:${"0".repeat(64)}`)
+  )
   commit("CHANGELOG.md", read("CHANGELOG.md").replace(/^## (?!Unreleased)[\s\S]*/m, ""))
 })
 afterAll(() => rmSync(join(clone, ".."), { recursive: true, force: true }))
@@ -53,6 +57,12 @@ describe("a release", () => {
     const before = git("rev-parse", "HEAD")
     expect(release("1.2").said).toMatch(/which version/)
     expect(release().status).toBe(1)
+
+    commit("docker/images.env", read("docker/images.env").replace("@sha256:0", "@sha256:"))
+    expect(release("1.2.3").said).toMatch(
+      /^release: docker\/images\.env names images without a digest: NODE_IMAGE=/
+    )
+    git("reset", "--quiet", "--hard", before)
 
     writeFileSync(join(clone, "stray"), "")
     expect(release("1.2.3")).toEqual({ status: 1, said: "release: there are changes that are not committed" })
