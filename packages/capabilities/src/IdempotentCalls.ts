@@ -20,7 +20,7 @@ export interface Given {
 
 export interface KeyedCall extends KeyOwner {
   /** Hash of operation, path and body: a repeated call must have the same. */
-  readonly fingerprint: Buffer
+  readonly digest: Buffer
   /** How long the call goes on after its change; usually 0. */
   readonly afterSeconds: number
 }
@@ -56,7 +56,7 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
 
       const keep = (call: KeyedCall, { again, given, isSecret }: Made<unknown>) =>
         repo.keep(call, {
-          fingerprint: call.fingerprint,
+          fingerprint: box.fingerprint(boxRow(call), call.digest),
           status: given.status,
           headers: given.headers,
           body: isSecret ? null : again,
@@ -72,7 +72,8 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
 
       const repeat = (call: KeyedCall, found: FoundAnswer) =>
         Effect.gen(function* () {
-          if (!found.fingerprint.equals(call.fingerprint)) return yield* new IdempotencyKeyReused()
+          if (!box.isFingerprint(boxRow(call), call.digest, found.fingerprint))
+            return yield* new IdempotencyKeyReused()
           if (found.running) return yield* new IdempotencyKeyInUse()
           const body = bodyOf(call, found)
           if (Option.isNone(body)) return yield* new IdempotencyKeyReused()

@@ -209,7 +209,7 @@ create table posthorn.idempotent_answers (
   workspace_id text collate "C" references posthorn.workspaces on delete cascade,
   caller text collate "C" not null,
   key text collate "C" not null,
-  -- SHA-256 of operation, path, query and body.
+  -- HMAC of operation, path and body under a master key (see SecretBox): bodies may hold secrets.
   fingerprint bytea not null,
   status smallint not null,
   headers json not null,

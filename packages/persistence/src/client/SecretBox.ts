@@ -10,7 +10,7 @@
  * Source: spec §3.3 and docs/settings.md (ENCRYPTION_KEY).
  */
 
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Context, Data, Redacted } from "effect"
 
@@ -49,6 +49,10 @@ export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretB
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
     /** Opens what was sealed for the row; throws `SecretUnreadable`. */
     readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
+    /** A digest that nobody can compare with guesses without a master key. */
+    readonly fingerprint: (row: SecretRow, digest: Uint8Array) => Buffer
+    /** Whether the fingerprint is that of this digest; false if its master key is gone. */
+    readonly isFingerprint: (row: SecretRow, digest: Uint8Array, fingerprint: Uint8Array) => boolean
     /** Whether it was sealed with the newest key. */
     readonly isCurrent: (sealed: Uint8Array) => boolean
   }
@@ -88,5 +92,18 @@ export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): Secret
     }
   }
 
-  return { seal, open, isCurrent: (sealed) => newest.id.equals(Buffer.from(sealed).subarray(0, ID_BYTES)) }
+  const fingerprintBy = ({ id, key }: MasterKey, row: SecretRow, digest: Uint8Array) =>
+    Buffer.concat([
+      id,
+      createHmac("sha256", key).update("posthorn fingerprint").update(associated(row)).update(digest).digest()
+    ])
+
+  return {
+    seal,
+    open,
+    fingerprint: (row, digest) => fingerprintBy(newest, row, digest),
+    isFingerprint: (row, digest, fingerprint) =>
+      masters.some((master) => fingerprintBy(master, row, digest).equals(fingerprint)),
+    isCurrent: (sealed) => newest.id.equals(Buffer.from(sealed).subarray(0, ID_BYTES))
+  }
 }

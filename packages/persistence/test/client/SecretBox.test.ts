@@ -33,6 +33,20 @@ describe("SecretBox", () => {
     assert.throws(() => box.open(row, changed), /ENCRYPTION_KEY/)
   })
 
+  it("§3.4 a fingerprint is told by the keys that are there, of this row and digest only", () => {
+    const [old, present] = [key(), key()]
+    const digest = randomBytes(32)
+    const made = SecretBox.make([old]).fingerprint(row, digest)
+    const after = SecretBox.make([present, old])
+
+    assert.isTrue(after.isFingerprint(row, digest, made))
+    assert.isTrue(after.isFingerprint(row, digest, after.fingerprint(row, digest)))
+    assert.isFalse(SecretBox.make([present]).isFingerprint(row, digest, made))
+    assert.isFalse(after.isFingerprint({ ...row, endpointId: "whe_2" }, digest, made))
+    assert.isFalse(after.isFingerprint(row, randomBytes(32), made))
+    assert.isFalse(made.includes(digest))
+  })
+
   it("§3.4 opens what an earlier release sealed", () => {
     const box = SecretBox.make([Redacted.make(new Uint8Array(32).map((_, i) => i))])
 

@@ -54,7 +54,7 @@ const compacted = (json: string, raw: ReadonlyArray<ReadonlyArray<string>>): str
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
 
-const fingerprintOf = (
+const digestOf = (
   name: OperationName,
   { slug: _, ...path }: Readonly<Record<string, string>>,
   body: string
@@ -111,7 +111,7 @@ export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
               workspaceId: "workspaceId" in principal ? principal.workspaceId : null,
               caller: principal.callerKey,
               key,
-              fingerprint: fingerprintOf(name, path, body),
+              digest: digestOf(name, path, body),
               afterSeconds: after?.seconds ?? 0
             }
             const outcome = yield* calls.once(call, made)
