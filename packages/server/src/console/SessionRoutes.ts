@@ -15,6 +15,7 @@ import { ForeignOrigin, type InvalidRequest, invalid } from "@posthorn/domain/Er
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
 import { CurrentCall } from "../gate/CurrentCall.ts"
+import { clientKey, RateLimits } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
 import { isOurs, SessionAuthentication } from "./SessionAuthentication.ts"
@@ -60,6 +61,7 @@ const request = HttpServerRequest.HttpServerRequest
 export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { mayTry, unauthorized } = yield* Authentication
+    const limits = yield* RateLimits
     const brand = yield* ConsoleConfig
     const authentication = yield* SessionAuthentication
     const sessions = yield* ConsoleSessions
@@ -78,6 +80,8 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       if (comesFromElsewhere(asked)) return yield* new ForeignOrigin()
       const credential = yield* Effect.flatMap(Effect.orDie(asked.text), credentialOf)
       yield* mayTry(addressOf(asked))
+      // Each that succeeds leaves a session and an audit event.
+      yield* limits.take("rest_write", `address:${clientKey(addressOf(asked))}`)
       const opened = yield* open(credential)
       if (opened === undefined) return yield* unauthorized(addressOf(asked))
       return HttpServerResponse.unsafeJson(
@@ -132,4 +136,11 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     yield* router.get("/console/session", show)
     yield* router.del("/console/session", signOut)
   })
-).pipe(Layer.provide([Authentication.Default, ConsoleSessions.Default, SessionAuthentication.Default]))
+).pipe(
+  Layer.provide([
+    Authentication.Default,
+    ConsoleSessions.Default,
+    RateLimits.Default,
+    SessionAuthentication.Default
+  ])
+)

@@ -356,6 +356,23 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       }).pipe(Effect.scoped)
   )
 
+  it.scoped("§8 counts sign-ins that succeed too, and leaves a code that it did not take", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { call } = yield* anotherServer({ quotas: { rest_write: { limit: 2, windowSeconds: 600 } } })
+      const tried = (body: unknown) => call("POST", "/console/session", { body, headers: OURS })
+      const code = yield* linkFor(ws)
+      const statuses = [
+        yield* tried({ token: ws.token }),
+        yield* tried({ token: ws.token }),
+        yield* tried({ code })
+      ].map(({ status }) => status)
+
+      expect(statuses).toEqual([201, 201, 429])
+      expect((yield* signIn({ code })).status).toBe(201)
+    })
+  )
+
   it.scoped("§8 accepts a valid code as soon as the window of failures is over", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* anotherServer({
