@@ -28,7 +28,7 @@ import { WorkspacesApi } from "./Workspaces.ts"
 const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
 
 Every call carries an API token of one workspace: \`Authorization: Bearer <token>\`. Lists answer \`{items, nextCursor}\`;
-give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
+give \`nextCursor\` back as \`cursor\` until it is null; a page may hold fewer items than asked for. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
 and a \`detail\` that says what to do; its \`type\` leads to its place below. Every answer has an \`x-trace-id\`.
 
 Every POST that changes something takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:

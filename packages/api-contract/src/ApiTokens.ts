@@ -88,6 +88,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
       permission: "token:create",
       bucket: "rest_write",
       tool: "create_api_token",
+      toolset: "manage",
       guidance:
         "Ask for the narrowest scopes that do the job. Give the token to the user, and do not repeat it.",
       secret: "token"
@@ -110,6 +111,7 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
       permission: "token:list",
       bucket: "rest_read",
       tool: "list_api_tokens",
+      toolset: "manage",
       guidance: "Use it to find a token's id, or tokens nobody uses (lastUsedAt)."
     })
   )
@@ -137,6 +139,7 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
       permission: "token:revoke",
       bucket: "rest_write",
       tool: "revoke_api_token",
+      toolset: "manage",
       guidance: "Whatever uses it stops working: ask the user first.",
       destructive: true,
       idempotent: true

@@ -89,6 +89,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
       permission: "audit:list",
       bucket: "rest_read",
       tool: "list_audit_events",
+      toolset: "manage",
       guidance: "Use it to learn who changed what, and when."
     })
   )
@@ -104,6 +105,7 @@ const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "
       permission: "operator",
       bucket: "rest_read",
       tool: "list_operator_audit_events",
+      toolset: "operator",
       guidance: "Use it to learn when a workspace was made or deleted, even a deleted one."
     })
   )

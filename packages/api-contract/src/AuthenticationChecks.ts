@@ -45,6 +45,7 @@ export const checkAuthentication = HttpApiEndpoint.post(
       permission: "webhook:test",
       bucket: "assistant",
       tool: "check_webhook_authentication",
+      toolset: "core",
       guidance: "Use it when attempts are auth_failed, or after its credentials were changed.",
       readOnly: true,
       reachesOut: true

@@ -43,6 +43,7 @@ const getCaller = HttpApiEndpoint.get("getCaller", "/caller")
       permission: "any",
       bucket: "rest_read",
       tool: "get_caller",
+      toolset: "manage",
       guidance: "It needs no argument."
     })
   )

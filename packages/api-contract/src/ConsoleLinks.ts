@@ -62,6 +62,7 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
       permission: "console:link",
       bucket: "rest_write",
       tool: "create_console_link",
+      toolset: "manage",
       guidance: "Use it when the user wants to look for themselves: give them the url, which works once.",
       secret: "url"
     })

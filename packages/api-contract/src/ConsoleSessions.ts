@@ -46,6 +46,7 @@ const listConsoleSessions = HttpApiEndpoint.get("listConsoleSessions", "/workspa
       permission: "member:list",
       bucket: "rest_read",
       tool: "list_console_sessions",
+      toolset: "manage",
       guidance: "Use it to find a session to end."
     })
   )
@@ -67,6 +68,7 @@ const endConsoleSession = HttpApiEndpoint.del(
       permission: "any",
       bucket: "rest_write",
       tool: "end_console_session",
+      toolset: "manage",
       guidance: "Ask the user first.",
       destructive: true,
       idempotent: true

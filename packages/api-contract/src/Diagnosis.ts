@@ -116,13 +116,14 @@ export const diagnoseWebhookEndpoint = HttpApiEndpoint.get(
   .annotate(OpenApi.Summary, "Diagnose an endpoint")
   .annotate(
     OpenApi.Description,
-    "Says why an endpoint does not get its webhooks: what is wrong, since when, how many in a row, what was changed before, how sure that is, and the next steps. From recorded evidence alone; sends nothing to the receiver. The same evidence always gives the same answer."
+    "Says why an endpoint does not get its webhooks: what is wrong, since when, how many in a row, what was changed before, how sure that is, and the next steps. From recorded evidence alone; sends nothing to the receiver."
   )
   .annotateContext(
     operation({
       permission: "webhook:list",
       bucket: "assistant",
       tool: "diagnose_webhook_endpoint",
+      toolset: "core",
       guidance:
         "Start here whenever a webhook does not arrive. Follow nextSteps in order: one without a tool is for a person; one whose fillIn is empty is safe to run as it stands; fillIn names arguments that you must find out or ask for."
     })

@@ -51,6 +51,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
       permission: "webhook:create",
       bucket: "rest_write",
       tool: "create_webhook_endpoint",
+      toolset: "manage",
       tagged: true,
       secret: "signingSecret",
       notInTool: { body: ["revealSecret"], answer: ["signingSecret"] },
@@ -80,6 +81,7 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "list_webhook_endpoints",
+      toolset: "core",
       guidance:
         "Use it to find the id that other tools ask for; consecutiveFailures above 0 or enabled false means trouble: diagnose_webhook_endpoint."
     })
@@ -99,6 +101,7 @@ const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspace
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "get_webhook_endpoint",
+      toolset: "core",
       tagged: true,
       guidance: "To learn why it does not get its webhooks, call diagnose_webhook_endpoint instead."
     })
@@ -126,6 +129,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
       permission: "webhook:update",
       bucket: "rest_write",
       tool: "update_webhook_endpoint",
+      toolset: "core",
       tagged: true,
       guidance:
         "Use it to correct a URL, change subscriptions, or enable it again once its cause is mended; then send_webhook_test_event shows whether it works.",
@@ -153,6 +157,7 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
       permission: "webhook:delete",
       bucket: "rest_write",
       tool: "delete_webhook_endpoint",
+      toolset: "manage",
       guidance: "Ask the user first.",
       destructive: true
     })
@@ -178,6 +183,7 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
       permission: "webhook:rotate_secret",
       bucket: "rest_write",
       tool: "rotate_webhook_secret",
+      toolset: "core",
       guidance:
         "Use it after creating an endpoint, when the secret was lost, or when it leaked. Give the secret to the user to put into the receiver, and do not repeat it. Not while an earlier rotation is within its 24 hours: that drops a secret the receiver may still use.",
       destructive: true,

@@ -106,6 +106,7 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "list_events",
+      toolset: "core",
       guidance:
         "Use it to see whether something was published at all, or by a value in its payload; missed counts endpoints that were disabled then, deliveries those it went to."
     })
@@ -125,6 +126,7 @@ export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/event
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "get_event",
+      toolset: "core",
       guidance: "Use it for one event's payload."
     })
   )
@@ -147,6 +149,7 @@ export const purgeEvent = HttpApiEndpoint.post("purgeEvent", "/workspaces/:slug/
       permission: "operator",
       bucket: "rest_write",
       tool: "purge_event",
+      toolset: "operator",
       guidance: "It cannot be undone: ask the user first. Use it for personal data or a secret in a payload.",
       destructive: true,
       idempotent: true
@@ -167,6 +170,7 @@ export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "list_event_types",
+      toolset: "core",
       guidance:
         "Use it when an endpoint gets nothing: a misspelt subscription shows here as a type that no endpoint matches."
     })

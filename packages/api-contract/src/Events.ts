@@ -54,6 +54,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_event",
+      toolset: "publish",
       ownKeys: true,
       guidance:
         "Every matching endpoint gets it, so do not use it to try one out: that is send_webhook_test_event. deliveryIds is empty when no enabled endpoint subscribes to the type: list_webhook_endpoints shows what they subscribe to.",
@@ -98,6 +99,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_events",
+      toolset: "publish",
       repeated: ({ items }: typeof PublishedEvents.Type) => ({
         items: items.map((item) => ({ ...item, duplicate: true }))
       }),

@@ -68,6 +68,7 @@ const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/member
       permission: "member:list",
       bucket: "rest_read",
       tool: "list_members",
+      toolset: "manage",
       guidance: "Use it to find a member's id."
     })
   )
@@ -87,6 +88,7 @@ const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
       permission: "member:manage",
       bucket: "rest_write",
       tool: "add_member",
+      toolset: "manage",
       guidance: "Use it when the user asks to give somebody access."
     })
   )
@@ -107,6 +109,7 @@ const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/me
       permission: "member:manage",
       bucket: "rest_write",
       tool: "update_member",
+      toolset: "manage",
       guidance: "Use it to change a role, a name or an address.",
       idempotent: true
     })
@@ -123,6 +126,7 @@ const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/memb
       permission: "member:manage",
       bucket: "rest_write",
       tool: "remove_member",
+      toolset: "manage",
       guidance: "Ask the user first.",
       destructive: true
     })

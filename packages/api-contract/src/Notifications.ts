@@ -40,6 +40,7 @@ const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/
       permission: "notification:list",
       bucket: "rest_read",
       tool: "list_notifications",
+      toolset: "core",
       guidance:
         "Use it to see what was given up or disabled; diagnose_webhook_endpoint with its endpointId says why."
     })
@@ -65,6 +66,7 @@ const markNotificationRead = HttpApiEndpoint.post(
       permission: "notification:update",
       bucket: "rest_write",
       tool: "mark_notification_read",
+      toolset: "manage",
       guidance: "Use it when the user has dealt with it.",
       idempotent: true
     })

@@ -9,11 +9,19 @@ import type { Bucket } from "@posthorn/domain/Bucket"
 import type { Requirement } from "@posthorn/domain/Permission"
 import { Context } from "effect"
 
+/**
+ * Groups of tools, of which an agent may ask for some: a model reads the whole list before its first word. `core` sees and repairs,
+ * `manage` creates and removes.
+ */
+export const toolsets = ["core", "publish", "manage", "catalogue", "routing", "operator"] as const
+export type Toolset = (typeof toolsets)[number]
+
 export interface OperationRules {
   readonly permission: Requirement
   readonly bucket: Bucket
   /** Name of its MCP tool. */
   readonly tool: string
+  readonly toolset: Toolset
   /** For agents, after the description: when to use the tool, and which tool to call next. */
   readonly guidance?: string
   /** For agents: whether it may remove or stop something. Defaults to true for DELETE only. */

@@ -146,13 +146,14 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
   .annotate(OpenApi.Summary, "Replay all that failed in a time")
   .annotate(
     OpenApi.Description,
-    "Starts a job that makes a new delivery for each source, with its audit event. It survives restarts, replays no source twice, and goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew; a missed event is made up for once."
+    "Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew."
   )
   .annotateContext(
     operation({
       permission: "webhook:replay",
       bucket: "rest_write",
       tool: "start_webhook_replay",
+      toolset: "core",
       changesNothing: ({ dryRun }: { readonly dryRun: boolean }) => dryRun,
       statusOf: (answer) => ("id" in answer ? 202 : 200),
       location: (path, answer) =>
@@ -173,6 +174,7 @@ const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhoo
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "list_webhook_replays",
+      toolset: "core",
       guidance: "Use it to see whether somebody is replaying already, before you start a job."
     })
   )
@@ -188,6 +190,7 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/workspaces/:slug/webhooks/r
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "get_webhook_replay",
+      toolset: "core",
       guidance: "Call it again every few seconds until state is done."
     })
   )
@@ -206,6 +209,7 @@ const cancelReplay = HttpApiEndpoint.del("cancelReplay", "/workspaces/:slug/webh
       permission: "webhook:replay",
       bucket: "rest_write",
       tool: "cancel_webhook_replay",
+      toolset: "core",
       destructive: true,
       idempotent: true,
       guidance: "Use it when a replay turns out to be wrong, or its receiver cannot take it."

@@ -74,6 +74,7 @@ export const getEndpointStats = HttpApiEndpoint.get(
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "get_webhook_endpoint_stats",
+      toolset: "manage",
       guidance: "Use it to see since when and how much it fails or is slow."
     })
   )
@@ -134,6 +135,7 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
       permission: "workspace:read",
       bucket: "rest_read",
       tool: "get_workspace_overview",
+      toolset: "core",
       guidance:
         "Call it first to learn where things stand. If deliveries fail, list_workspace_webhook_deliveries with a status shows which; list_notifications says what was given up."
     })

@@ -56,6 +56,7 @@ export const sendTestEvent = HttpApiEndpoint.post(
       permission: "webhook:test",
       bucket: "rest_write",
       tool: "send_webhook_test_event",
+      toolset: "core",
       guidance:
         "Use it to prove that an endpoint works after a change: waitSeconds 10 shows the outcome at once. A disabled endpoint refuses it: enable it first.",
       optionalBody: true,

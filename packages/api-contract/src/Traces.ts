@@ -76,6 +76,7 @@ const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:trace
       permission: "webhook:list",
       bucket: "rest_read",
       tool: "get_trace",
+      toolset: "core",
       guidance:
         "Use it when somebody sends one id and asks what happened: it takes an x-trace-id, a webhook-id or an event id."
     })

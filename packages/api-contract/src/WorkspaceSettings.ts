@@ -37,6 +37,7 @@ const getWorkspaceSettings = HttpApiEndpoint.get("getWorkspaceSettings", "/works
       permission: "workspace:read",
       bucket: "rest_read",
       tool: "get_workspace_settings",
+      toolset: "manage",
       guidance:
         "To learn what holds for one endpoint, call get_webhook_endpoint: its effectivePolicy has every member."
     })
@@ -56,6 +57,7 @@ const updateWorkspaceSettings = HttpApiEndpoint.patch("updateWorkspaceSettings",
       permission: "workspace:update",
       bucket: "rest_write",
       tool: "update_workspace_settings",
+      toolset: "manage",
       guidance:
         "It concerns every endpoint without a policy of its own: for one, use update_webhook_endpoint.",
       destructive: true,

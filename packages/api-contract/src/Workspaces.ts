@@ -51,6 +51,7 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
       permission: "operator",
       bucket: "rest_write",
       tool: "create_workspace",
+      toolset: "operator",
       guidance: "Use it for a new customer; next, create_api_token with its slug gives that customer a token."
     })
   )
@@ -68,6 +69,7 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
       permission: "operator",
       bucket: "rest_read",
       tool: "list_workspaces",
+      toolset: "operator",
       guidance: "Use it to find the slug that every other tool asks for."
     })
   )
@@ -96,6 +98,7 @@ const listFleet = HttpApiEndpoint.get("listFleet", "/fleet")
       permission: "operator",
       bucket: "rest_read",
       tool: "list_fleet",
+      toolset: "operator",
       guidance: "Use it to see which customers have a backlog or failing endpoints."
     })
   )
@@ -140,6 +143,7 @@ const updateWorkspace = HttpApiEndpoint.patch("updateWorkspace", "/workspaces/:s
       permission: "operator",
       bucket: "rest_write",
       tool: "update_workspace",
+      toolset: "operator",
       guidance: "Use it when one customer takes more than its share.",
       destructive: true,
       idempotent: true
@@ -160,6 +164,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
       permission: "operator",
       bucket: "rest_write",
       tool: "delete_workspace",
+      toolset: "operator",
       guidance: "It cannot be undone: ask the user first, by name.",
       destructive: true
     })

@@ -20,10 +20,10 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Posts a text to /mcp unchanged. */
+/** Posts a text to /mcp unchanged, or to the URL if that names /mcp and a query. */
 export const post = (url: string, text: string, { headers, method = "POST", token }: PostOptions = {}) =>
   Effect.promise(async (): Promise<Answer<RpcAnswer>> => {
-    const response = await fetch(`${url}/mcp`, {
+    const response = await fetch(url.includes("/mcp") ? url : `${url}/mcp`, {
       method,
       ...(method === "POST" ? { body: text } : {}),
       headers: {

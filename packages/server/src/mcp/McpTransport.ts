@@ -18,6 +18,7 @@ import { errorWithoutId, type Incoming, isRequest, parseMessages, type RpcError 
 import type { McpContext } from "./McpContext.ts"
 import { McpServer } from "./McpServer.ts"
 import { Protocol20260728 } from "./Protocol20260728.ts"
+import { choiceOf } from "./Tools.ts"
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
@@ -61,12 +62,13 @@ export const mcpLive = HttpApiBuilder.Router.use((router) =>
       if (!comesFromHome(request.headers)) return yield* new ForeignOrigin()
       const caller = yield* authenticate(undefined)
       holder.key = countedAs(caller)
+      const choice = yield* choiceOf(new URL(request.url, home).searchParams)
       const takeOne = limits.take("mcp", keyOf(caller), workspaceIdOf(caller))
       yield* takeOne
       const incoming = parseMessages(yield* Effect.orDie(request.text))
       if (Either.isLeft(incoming)) return rejected(incoming.left)
       yield* Effect.forEach(incoming.right.messages.filter(isRequest).slice(1), () => takeOne)
-      return yield* respond(request.headers, incoming.right, { caller, traceId, request })
+      return yield* respond(request.headers, incoming.right, { caller, choice, traceId, request })
     })
 
     yield* router.post("/mcp", handle)

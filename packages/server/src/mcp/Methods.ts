@@ -50,7 +50,7 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
     const resources = makeResources(baseUrl, openApi.text)
 
     const methods: Readonly<Record<string, Method>> = {
-      "tools/list": list(({ caller }) => ({ tools: toolsFor(caller) })),
+      "tools/list": list(({ caller, choice }) => ({ tools: toolsFor(caller, choice) })),
       "tools/call": withParams(ToolCall, "Give the tool's `name`.", ({ name }, context, raw) =>
         toolCalls.call(name, argumentsOf(raw), context)
       ),

@@ -202,7 +202,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       text: JsonText | undefined,
       context: McpContext
     ): Effect.Effect<ToolResult, RpcError> => {
-      const tool = known.get(name)
+      const tool = context.choice.names?.has(name) === false ? undefined : known.get(name)
       if (tool === undefined) {
         const message = "There is no tool of this name: tools/list gives those this token may call."
         return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))

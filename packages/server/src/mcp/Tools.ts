@@ -6,7 +6,9 @@
  */
 import { OpenApi } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Contract"
-import { Context, Option } from "effect"
+import { type OperationRules, type Toolset, toolsets } from "@posthorn/api-contract/Operation"
+import { InvalidRequest } from "@posthorn/domain/Errors"
+import { Context, Either, Option } from "effect"
 import { type Caller, permissionsOf } from "../gate/AuthenticatedCaller.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
@@ -16,7 +18,9 @@ export interface ListedTool {
   readonly title: string
   readonly description: string
   readonly inputSchema: ObjectSchema
-  readonly outputSchema: ObjectSchema
+  /** Only when asked for: together they are as long as everything else. */
+  readonly outputSchema?: ObjectSchema
+  readonly _meta: { readonly toolset: Toolset }
   readonly annotations: {
     readonly readOnlyHint: boolean
     /** Meaningless for a tool that only reads. */
@@ -31,6 +35,14 @@ interface Tool {
   readonly listed: ListedTool
   /** For the operator's token, which must name a workspace. */
   readonly listedForOperator: ListedTool
+  readonly outputSchema: ObjectSchema
+}
+
+/** The part of the list that a caller asks for, in the query of `/mcp`. */
+export interface Choice {
+  /** Names of tools; null for all. */
+  readonly names: ReadonlySet<string> | null
+  readonly outputSchemas: boolean
 }
 
 const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof OpenApi.Description) =>
@@ -38,13 +50,9 @@ const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof O
 
 const sentence = (text: string) => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`)
 
-/** Its purpose, when to use it, and what to do next. */
+/** What its title does not say, when to use it, and what to do next. */
 const descriptionOf = (entry: ContractEntry) =>
-  [
-    sentence(annotation(entry, OpenApi.Summary)),
-    sentence(annotation(entry, OpenApi.Description)),
-    entry.rules.guidance ?? ""
-  ]
+  [sentence(annotation(entry, OpenApi.Description)), entry.rules.guidance ?? ""]
     .filter((part) => part !== "")
     .join(" ")
 
@@ -70,27 +78,60 @@ const toolOf = (entry: ContractEntry, name: string): Tool => {
     title,
     description: descriptionOf(entry),
     inputSchema: inputSchemaOf(entry, false),
-    outputSchema: outputSchemaOf(entry),
-    annotations: annotationsOf(entry)
+    annotations: annotationsOf(entry),
+    _meta: { toolset: entry.rules.toolset }
   }
-  return { entry, listed, listedForOperator: { ...listed, inputSchema: inputSchemaOf(entry, true) } }
+  return {
+    entry,
+    listed,
+    listedForOperator: { ...listed, inputSchema: inputSchemaOf(entry, true) },
+    outputSchema: outputSchemaOf(entry)
+  }
 }
 
 /** Every tool, in the order of the contract. */
 export const tools: ReadonlyArray<Tool> = entries.map((entry) => toolOf(entry, entry.rules.tool))
 
-const visibleTo = (caller: Caller): ReadonlyArray<ListedTool> =>
-  caller.kind === "operator"
-    ? tools.map((tool) => tool.listedForOperator)
-    : tools
-        .filter(
-          ({ entry: { rules } }) =>
-            rules.permission === "any" || permissionsOf(caller).has(rules.permission as never)
-        )
-        .map((tool) => tool.listed)
+const namesOf = (wanted: (tool: Tool) => boolean) => tools.filter(wanted).map(({ listed }) => listed.name)
 
-/** The tools that this caller may call, in the order of the contract. */
-export const toolsFor = (caller: Caller): ReadonlyArray<ListedTool> => {
+/** Toolsets and tools, by the name under which `?tools=` takes them. */
+const byName: ReadonlyMap<string, ReadonlyArray<string>> = new Map<string, ReadonlyArray<string>>([
+  ...toolsets.map((toolset) => [toolset, namesOf((tool) => tool.entry.rules.toolset === toolset)] as const),
+  ...tools.map(({ listed }) => [listed.name, [listed.name]] as const)
+])
+
+const unknownName = new InvalidRequest({
+  issues: [
+    {
+      path: "/tools",
+      message: `Expected names of toolsets (${toolsets.join(", ")}) or of tools, separated by commas; tools/list without it has all`
+    }
+  ]
+})
+
+/** The query of `/mcp`: `tools` narrows what the caller may see and call, `outputSchemas=true` adds the shapes of answers. */
+export const choiceOf = (query: URLSearchParams): Either.Either<Choice, InvalidRequest> => {
+  const outputSchemas = query.get("outputSchemas") === "true"
+  const wanted = query.get("tools")
+  if (wanted === null) return Either.right({ names: null, outputSchemas })
+  const found = wanted.split(",").map((name) => byName.get(name.trim()))
+  return found.includes(undefined)
+    ? Either.left(unknownName)
+    : Either.right({ names: new Set(found.flatMap((names) => names ?? [])), outputSchemas })
+}
+
+const isVisibleTo = (caller: Caller, { permission }: OperationRules) =>
+  caller.kind === "operator" || permission === "any" || permissionsOf(caller).has(permission as never)
+
+/** The chosen tools that this caller may call, in the order of the contract. */
+export const toolsFor = (caller: Caller, { names, outputSchemas }: Choice): ReadonlyArray<ListedTool> => {
   const share = sharing()
-  return visibleTo(caller).map((tool) => ({ ...tool, outputSchema: share(tool.outputSchema, tool.name) }))
+  return tools
+    .filter(
+      ({ entry, listed }) => (names === null || names.has(listed.name)) && isVisibleTo(caller, entry.rules)
+    )
+    .map(({ listed, listedForOperator, outputSchema }) => ({
+      ...(caller.kind === "operator" ? listedForOperator : listed),
+      ...(outputSchemas ? { outputSchema: share(outputSchema, listed.name) } : {})
+    }))
 }

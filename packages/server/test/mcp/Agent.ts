@@ -23,8 +23,8 @@ export const serverAndWorker = Worker.layer.pipe(
   Layer.provideMerge(testServer({ allowedTargets }))
 )
 
-export const overHttp = (url: string, token: string): Transport =>
-  new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+export const overHttp = (url: string, token: string, query = ""): Transport =>
+  new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`), {
     requestInit: { headers: { authorization: `Bearer ${token}` } }
   }) as Transport
 

@@ -170,6 +170,7 @@ const runtime = ManagedRuntime.make(
 const context = {
   caller: { kind: "operator" as const, operator: { name: null, epoch: "" } },
   traceId: "0".repeat(32),
+  choice: { names: null, outputSchemas: false },
   request: HttpServerRequest.fromWeb(new Request("http://127.0.0.1/mcp"))
 }
 

@@ -56,7 +56,7 @@ const validator = new AjvJsonSchemaValidator()
 const problemsOf = (schema: ObjectSchema, value: unknown) =>
   validator.getValidator(schema as never)(value).errorMessage
 
-const listedOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!.listedForOperator
+const toolOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!
 
 /** As an agent writes them: numbers, where a query has digits. */
 const withNumbers = (args: Readonly<Record<string, unknown>>) =>
@@ -102,7 +102,8 @@ describe("the tools", () => {
 
   test("§4.7 the operator's own operations are tools that only the operator sees", () => {
     const own = entries.filter(({ rules }) => rules.permission === "operator").map(({ rules }) => rules.tool)
-    const shown = (caller: Caller) => toolsFor(caller).map(({ name }) => name)
+    const shown = (caller: Caller) =>
+      toolsFor(caller, { names: null, outputSchemas: false }).map(({ name }) => name)
     const admin = { kind: "token", identity: { permissions: permissionsOf(["admin"]) } } as unknown as Caller
 
     expect(own.toSorted()).toEqual([
@@ -151,8 +152,8 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
         const body = rest.text === "" ? "{}" : rest.text
         expect(normalised(textOf(result), other.slug)).toBe(normalised(body, one.slug))
         expect(result.structuredContent).toEqual(JSON.parse(textOf(result)))
-        const { inputSchema, outputSchema } = listedOf(entry)
-        expect(problemsOf(inputSchema, withNumbers(args))).toBeUndefined()
+        const { listedForOperator, outputSchema } = toolOf(entry)
+        expect(problemsOf(listedForOperator.inputSchema, withNumbers(args))).toBeUndefined()
         expect(problemsOf(outputSchema, result.structuredContent)).toBeUndefined()
         expect(yield* auditOf(other)).toBe(yield* auditOf(one))
       })

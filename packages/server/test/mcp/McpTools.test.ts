@@ -11,7 +11,9 @@ import { makeDelivery, makeEndpoint, publish } from "../Fixtures.ts"
 import { callTool, rpc } from "../McpCalls.ts"
 import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
-const MOST_CHARACTERS = 86_000
+/** Of one tool, and of the two that take an endpoint's policy and request. */
+const MOST_OF_ONE = 2_500
+const MOST_OF_ENDPOINTS = 4_500
 
 /** All schemas within a schema. */
 const schemasIn = (value: unknown): ReadonlyArray<Readonly<Record<string, unknown>>> => {
@@ -24,17 +26,17 @@ describe("the list of tools", () => {
   const shapes = tools.map(({ listed }) => listed)
 
   test("§4.7 (Compatibility) an answer's schema allows members that it does not name", () => {
-    const closed = shapes.filter(({ outputSchema }) =>
+    const closed = tools.filter(({ outputSchema }) =>
       schemasIn(outputSchema).some(({ additionalProperties }) => additionalProperties === false)
     )
 
     expect(shapes.length).toBeGreaterThan(20)
-    expect(closed.map(({ name }) => name)).toEqual([])
+    expect(closed.map(({ listed }) => listed.name)).toEqual([])
   })
 
   test("§4.7 every schema is of type object, as the protocol requires, even where answers differ", () => {
     expect(
-      shapes.filter(({ outputSchema }) => outputSchema.type !== "object").map(({ name }) => name)
+      tools.filter(({ outputSchema }) => outputSchema.type !== "object").map(({ listed }) => listed.name)
     ).toEqual([])
     expect(shapes.filter(({ inputSchema }) => inputSchema.type !== "object").map(({ name }) => name)).toEqual(
       []
@@ -112,25 +114,63 @@ describe("the list of tools", () => {
 })
 
 layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
-  const listed = (token: string) =>
+  const listed = (token: string, query = "") =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
-      const { body, text } = yield* rpc(url, token, "tools/list")
+      const { body, text } = yield* rpc(`${url}/mcp${query}`, token, "tools/list")
       return { text, tools: (body.result as unknown as { readonly tools: ReadonlyArray<ListedTool> }).tools }
     })
 
-  it.effect(
-    `§4.7 an admin's list has fewer than ${MOST_CHARACTERS} characters, and so has the operator's`,
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* entered
+  it.effect("§4.7 no list and no tool is longer than a model should have to read", () =>
+    Effect.gen(function* () {
+      const { token } = yield* entered
+      const [admin, operator, core] = [
+        yield* listed(token),
+        yield* listed(OPERATOR_TOKEN),
+        yield* listed(token, "?tools=core")
+      ]
+      const long = operator.tools.filter(
+        (tool) =>
+          JSON.stringify(tool).length >
+          (/^(create|update)_webhook_endpoint$/.test(tool.name) ? MOST_OF_ENDPOINTS : MOST_OF_ONE)
+      )
 
-        const [admin, operator] = [yield* listed(token), yield* listed(OPERATOR_TOKEN)]
+      expect(admin.tools.length).toBeGreaterThan(20)
+      expect(admin.text.length).toBeLessThan(55_000)
+      expect(operator.text.length).toBeLessThan(70_000)
+      expect(core.text.length).toBeLessThan(20_000)
+      expect(long.map(({ name }) => name)).toEqual([])
+      expect(admin.text).not.toContain("outputSchema")
+    })
+  )
 
-        expect(admin.tools.length).toBeGreaterThan(20)
-        expect(admin.text.length).toBeLessThan(MOST_CHARACTERS)
-        expect(operator.text.length).toBeLessThan(MOST_CHARACTERS + 6_000)
-      })
+  it.effect("§4.7 ?tools= narrows the list and what may be called, and tells which names there are", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const { token } = yield* entered
+      const names = (query: string) =>
+        Effect.map(listed(token, query), ({ tools }) => tools.map(({ name }) => name))
+
+      expect(yield* names("?tools=publish")).toEqual(["publish_event", "publish_events"])
+      expect(yield* names("?tools=get_trace, publish")).toEqual([
+        "get_trace",
+        "publish_event",
+        "publish_events"
+      ])
+      expect(yield* names("?tools=operator")).toEqual([])
+      const { tools: core } = yield* listed(token, "?tools=core")
+      expect(new Set(core.map(({ _meta }) => _meta.toolset))).toEqual(new Set(["core"]))
+
+      const narrow = `${url}/mcp?tools=core`
+      const outside = yield* rpc(narrow, token, "tools/call", { name: "list_members", arguments: {} })
+      const inside = yield* callTool(narrow, token, "get_workspace_overview")
+      expect(outside.body.error).toMatchObject({ code: -32602 })
+      expect(inside.isError).toBeUndefined()
+
+      const unknown = yield* rpc(`${url}/mcp?tools=core,repair`, token, "tools/list")
+      expect(unknown.status).toBe(400)
+      expect(unknown.text).toContain("core, publish, manage, catalogue, routing, operator")
+    })
   )
 
   it.effect("§4.7 a shape appears once, and later tools refer to it", () =>
@@ -138,7 +178,8 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
       const ws = yield* entered
       const reader = yield* ws.tokenWith("webhook:read")
 
-      const [all, some] = [yield* listed(ws.token), yield* listed(reader)]
+      const whole = "?outputSchemas=true"
+      const [all, some] = [yield* listed(ws.token, whole), yield* listed(reader, whole)]
 
       const answerOf = (list: { readonly tools: ReadonlyArray<ListedTool> }, name: string) =>
         JSON.stringify(list.tools.find((tool) => tool.name === name)!.outputSchema)

@@ -64,7 +64,9 @@ const SAFE_LIMIT = 3
 
 const makeAgent = ({ token, url }: { readonly token: string; readonly url: string }, user: User) =>
   Effect.gen(function* () {
-    const { settled, until, use, used } = yield* agentOver(overHttp(url, token))
+    const { settled, until, use, used } = yield* agentOver(
+      overHttp(url, token, "?tools=core&outputSchemas=true")
+    )
     const done = (replayId: string) =>
       until("get_webhook_replay", { replayId }, ({ state }) => state === "done")
     const diagnose = (endpointId: string) =>
