@@ -9,7 +9,7 @@ import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
 import { OPERATOR_TOKEN } from "../processes/ServeProcess.ts"
-import { type Attempt, call, httpAttempts, Ids, mcpAttempts, type World } from "./Doors.ts"
+import { type Attempt, call, httpAttempts, Ids, mcpAttempts, together, type World } from "./Doors.ts"
 import { flood, write } from "./Flood.ts"
 import { type Case, installation } from "./Installation.ts"
 import { knownFor } from "./WorstInputs.ts"
@@ -18,7 +18,7 @@ const AT_ONCE = 16
 const FOR_MS = 250
 /** Rows of each kind, as a page has at most. */
 const ROWS = 200
-const FILL_MS = 2_500
+const FILL_MS = 800
 
 /** Pages that need no token. */
 const OPEN = [
@@ -84,14 +84,14 @@ const openCases = (url: string, slug: string, token: string): ReadonlyArray<Case
     },
     {
       name: "pipelined, no such path",
-      try: () => write(url, pipelined("GET /x HTTP/1.1\r\n\r\n"), { atOnce: 10, forMs: 3_000 })
+      try: () => write(url, pipelined("GET /x HTTP/1.1\r\n\r\n"), { atOnce: 10, forMs: 1_500 })
     },
     {
       name: "pipelined, a key set",
       try: () =>
         write(url, `GET /workspaces/${slug}/.well-known/jwks.json HTTP/1.1\r\n\r\n`.repeat(64), {
           atOnce: 100,
-          forMs: 3_000
+          forMs: 1_500
         })
     },
     {
@@ -99,7 +99,7 @@ const openCases = (url: string, slug: string, token: string): ReadonlyArray<Case
       try: () =>
         write(url, pipelined("GET /openapi.json HTTP/1.1\r\n\r\n"), {
           atOnce: 10,
-          forMs: 2_000,
+          forMs: 1_500,
           isReading: false
         })
     },
@@ -111,7 +111,7 @@ const openCases = (url: string, slug: string, token: string): ReadonlyArray<Case
           `GET /workspaces/${slug}/webhooks?limit=200 HTTP/1.1\r\nauthorization: Bearer ${token}\r\n\r\n`.repeat(
             8
           ),
-          { atOnce: 32, forMs: 3_000, isReading: false }
+          { atOnce: 32, forMs: 1_500, isReading: false }
         )
     }
   ]
@@ -161,14 +161,14 @@ layer(TestPg, { excludeTestServices: true })("bounds", (it) => {
             known: knownFor(receiverUrl)
           }
           const ids = new Ids([attacker.id])
-          const attempts = await httpAttempts(world, "REST", ids)
+          const attempts = await httpAttempts(world, ids)
           await fill(url, attempts, ids)
-          attempts.push(...(await httpAttempts(world, "console", ids)), ...(await mcpAttempts(world, ids)))
-          return attempts.map(
-            ({ ask, door, most, name }): Case => ({
-              name: `${door} ${name}`,
+          attempts.push(...(await mcpAttempts(world, ids)))
+          return together(attempts).map(
+            ({ ask, most, name }): Case => ({
+              name,
               try: async () => {
-                if (door === "console") world.cookie = await signIn(attacker.token)
+                world.cookie = await signIn(attacker.token)
                 return flood(url, (n) => ask(n + 10_000), { atOnce: AT_ONCE, forMs: FOR_MS, most })
               }
             })

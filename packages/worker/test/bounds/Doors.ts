@@ -1,7 +1,8 @@
 /**
  * Every operation at every door, as requests at their worst: REST and the console by the OpenAPI document that `serve` gives, MCP by
- * the tools that it lists. `{slug}` and ids are those of things that were made on the way.
+ * the tools that it lists. A tool of another name than its operation is tried by itself. `{slug}` and ids are those of things that were made on the way.
  */
+import { Array } from "effect"
 import type { Asked } from "./Flood.ts"
 import { KINDS, learn, type Repairs, type Schema, TAG, worstBody, worstText } from "./WorstInputs.ts"
 
@@ -30,9 +31,10 @@ interface Tool {
   readonly inputSchema: Schema & { readonly $defs?: Readonly<Record<string, Schema>> }
 }
 
+type Door = "REST" | "console"
+
 export interface Attempt {
   readonly name: string
-  readonly door: "REST" | "console" | "MCP"
   /** Most calls that its rate limit lets one caller make at once. */
   readonly most: number
   /** Whether it makes something, as far as is seen. */
@@ -45,6 +47,14 @@ export interface Answered {
   readonly status: number
   readonly body: unknown
 }
+
+/** What several doors offer under one name, in turn: they share the operation, and so its bounds. */
+export const together = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Attempt> =>
+  Object.values(Array.groupBy(attempts, ({ name }) => name)).map((doors) => ({
+    ...doors[0]!,
+    most: Math.max(...doors.map(({ most }) => most)),
+    ask: (n) => doors[n % doors.length]!.ask(Math.floor(n / doors.length))
+  }))
 
 /** Calls of one caller within a moment, by bucket: the defaults of spec §8.1, at most what a case can use. */
 const QUOTAS: Readonly<Record<string, number>> = { assistant: 30, mcp: 120, rest_write: 120, rest_read: 600 }
@@ -149,7 +159,8 @@ const tried = async (
   return makes
 }
 
-export const httpAttempts = async (world: World, door: "REST" | "console", ids: Ids) => {
+/** The console mounts the routes of REST below a workspace, so what is learnt at REST holds there. */
+export const httpAttempts = async (world: World, ids: Ids) => {
   const document = await documentOf(world.url)
   const resolve = ($ref: string) => {
     const [, , room, name] = $ref.split("/")
@@ -160,13 +171,15 @@ export const httpAttempts = async (world: World, door: "REST" | "console", ids: 
     for (const [method, { description, operationId, parameters = [], requestBody }] of Object.entries(
       methods
     )) {
-      if (door === "console" && !path.startsWith("/workspaces/{slug}/")) continue
+      const doors: ReadonlyArray<Door> = path.startsWith("/workspaces/{slug}/")
+        ? ["REST", "console"]
+        : ["REST"]
       const all = parameters.map((each) =>
         each.$ref === undefined ? each : (resolve(each.$ref) as Parameter)
       )
       const schema = requestBody?.content["application/json"].schema
       const repairs = KINDS.map((): Repairs => new Map())
-      const credentials = (): Record<string, string> =>
+      const credentials = (door: Door): Record<string, string> =>
         door === "console"
           ? { cookie: world.cookie, "sec-fetch-site": "same-origin", "x-console": "1" }
           : {
@@ -175,7 +188,7 @@ export const httpAttempts = async (world: World, door: "REST" | "console", ids: 
       const bodies = KINDS.map(
         (kind, index) => schema && bodyOf(schema, resolve, kind, world.known, repairs[index]!)
       )
-      const asks = KINDS.map((kind, index) => (n: number): Asked => {
+      const asks = KINDS.map((kind, index) => (n: number, door: Door = "REST"): Asked => {
         const making = {
           resolve,
           repairs: repairs[index]!,
@@ -190,7 +203,7 @@ export const httpAttempts = async (world: World, door: "REST" | "console", ids: 
           return ids.like(example ?? schema.examples?.[0], method === "delete" ? n : undefined)
         })
         const query = new URLSearchParams()
-        const headers: Record<string, string> = { ...credentials(), ...JSON_TYPE }
+        const headers: Record<string, string> = { ...credentials(door), ...JSON_TYPE }
         for (const { in: where, example, name, schema } of all) {
           const whole = schema.$ref === undefined ? schema : (resolve(schema.$ref) as Schema)
           // The largest page first; then every filter at its longest.
@@ -215,10 +228,9 @@ export const httpAttempts = async (world: World, door: "REST" | "console", ids: 
       const [, bucket = ""] = /rate limit `(\w+)`/.exec(description) ?? []
       attempts.push({
         name: operationId,
-        door,
         makes,
         most: QUOTAS[bucket] ?? 1_000,
-        ask: (n) => asks[n % asks.length]!(n)
+        ask: (n) => asks[n % asks.length]!(n, doors[Math.floor(n / asks.length) % doors.length])
       })
     }
   return attempts
@@ -285,8 +297,7 @@ export const mcpAttempts = async (world: World, ids: Ids) => {
     })
     if (!takesAway(name)) await tried(world.url, asks, repairs, ids, toolIssues)
     attempts.push({
-      name,
-      door: "MCP",
+      name: name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
       makes: false,
       most: QUOTAS.mcp!,
       ask: (n) => asks[n % asks.length]!(n)

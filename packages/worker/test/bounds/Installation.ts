@@ -16,7 +16,19 @@ import { MOST_MB, type Probed, startProbed } from "./Probed.ts"
 const STALL_MS = 100
 const STATEMENT_MS = 500
 const KEPT_MB = 50
+/** What the machine's other work can breach by itself is judged by the best of five tries, the rest by the best of two. */
 const TRIES = 2
+const TRIES_BESIDE_OTHERS = 5
+const BESIDE_OTHERS: ReadonlySet<string> = new Set([
+  "publish",
+  "arrival",
+  "serve's loop",
+  "work's loop",
+  "statement"
+])
+
+/** A part of the cases, by name, for whoever mends one: `BOUNDS_ONLY='publishEvents?$'`. */
+const only = new RegExp(process.env.BOUNDS_ONLY ?? "")
 
 export interface Case {
   readonly name: string
@@ -35,7 +47,7 @@ interface Row {
   readonly breaches: ReadonlyArray<string>
 }
 
-/** The longest statement that `serve` has running, looked at every 50 ms. */
+/** The longest statement that `serve` and `work` have running, looked at every 50 ms. */
 const watchStatements = (url: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -48,7 +60,7 @@ const watchStatements = (url: string) =>
             `select coalesce(max(extract(epoch from clock_timestamp() - query_start) * 1000), 0)::float as ms
             from pg_stat_activity
             where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
-              and application_name like 'posthorn-serve%'`
+              and application_name in ('posthorn serve', 'posthorn work')`
           )
           longest = Math.max(longest, rows[0].ms)
         }
@@ -71,6 +83,9 @@ const watchStatements = (url: string) =>
     ),
     ({ tell }) => tell
   )
+
+const mostTries = ({ breaches }: Row) =>
+  breaches.every((each) => BESIDE_OTHERS.has(each)) ? TRIES_BESIDE_OTHERS : TRIES
 
 const shown = ({ breaches, fared, keptMb, name, peakMb, stallMs, statementMs, told, workStallMs }: Row) =>
   [
@@ -140,7 +155,7 @@ export const installation = (
     process.stdout.write(
       `alone: publish ${alone.publishMs.toFixed(0)} ms, arrival ${alone.arrivalMs.toFixed(0)} ms, kept ${keptAtFirst.toFixed(0)} MB\n${HEAD}\n`
     )
-    const once = async ({ name, try: attempt }: Case): Promise<Row> => {
+    const tryOnce = async ({ name, try: attempt }: Case): Promise<Row> => {
       await other.tell()
       // The machine may have other work by now.
       const before = await other.tell(8)
@@ -188,10 +203,10 @@ export const installation = (
     const judge = (cases: ReadonlyArray<Case>) =>
       Effect.gen(function* () {
         const breached: Array<string> = []
-        for (const one of cases) {
-          let row = yield* Effect.promise(() => once(one))
-          for (let tries = 1; tries < TRIES && row.breaches.length > 0 && !hasEnded; tries++) {
-            const next = yield* Effect.promise(() => once(one))
+        for (const one of cases.filter(({ name }) => only.test(name))) {
+          let row = yield* Effect.promise(() => tryOnce(one))
+          for (let tries = 1; tries < mostTries(row) && row.breaches.length > 0 && !hasEnded; tries++) {
+            const next = yield* Effect.promise(() => tryOnce(one))
             if (next.breaches.length < row.breaches.length) row = next
           }
           process.stdout.write(`${shown(row)}\n`)

@@ -14,7 +14,7 @@ import { type Case, installation } from "./Installation.ts"
 /** As many as have slots for themselves. */
 const ENDPOINTS = 8
 const EVENTS = 25
-const FOR_MS = 1_200
+const FOR_MS = 700
 
 const AUTHORITY = fileURLToPath(new URL("../../../testkit/certs/ca.pem", import.meta.url))
 
