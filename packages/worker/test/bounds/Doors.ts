@@ -1,6 +1,7 @@
 /**
  * Every operation at every door, as requests at their worst: REST and the console by the OpenAPI document that `serve` gives, MCP by
- * the tools that it lists. A tool of another name than its operation is tried by itself. `{slug}` and ids are those of things that were made on the way.
+ * the tools that it lists. A tool of another name than its operation is tried by itself. `{slug}` and ids are those of things that
+ * were made on the way.
  */
 import { Array } from "effect"
 import type { Asked } from "./Flood.ts"
