@@ -505,6 +505,8 @@ create table posthorn.shards (
   owner text,
   in_doubt_until bigint,
   in_doubt_snapshot pg_snapshot,
+  began boolean not null default false,
+  stopped_at bigint,
   constraint shards_pkey PRIMARY KEY (shard)
 ) with (fillfactor=50);
 
@@ -671,6 +673,8 @@ create type posthorn.waiting as (
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
+-- posthorn.life_class() returns integer
+-- posthorn.life_lock(owner text) returns integer
 -- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT recovered integer, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
@@ -690,6 +694,7 @@ create type posthorn.waiting as (
 -- posthorn.open_publishers(shards smallint[]) returns text
 -- posthorn.outlives_its_lease() returns interval
 -- posthorn.own_trace(event_id text) returns text
+-- posthorn.owner_lives(owner text) returns boolean
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
 -- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns posthorn.planned[]
@@ -725,6 +730,7 @@ create type posthorn.waiting as (
 -- posthorn.rollup_class() returns integer
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
+-- posthorn.show_life(owner text) returns boolean
 -- posthorn.sleep_lock_class() returns integer
 -- posthorn.sql_actor() returns text
 -- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean

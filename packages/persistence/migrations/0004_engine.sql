@@ -257,14 +257,44 @@ begin
 end $$;
 
 -- The owner of each shard. If it is still set when another worker takes the shard, the owner died, froze or lost its connection: it
--- may have been sending rows that were due (`in_doubt_until`) and committed (`in_doubt_snapshot`) by then.
+-- may have been sending rows that were due (`in_doubt_until`) and committed (`in_doubt_snapshot`) by then. `began`: this owner may have
+-- started attempts under a rate limit. `stopped_at`: earlier owners may have started some until then that are not recorded.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
   in_doubt_until bigint,
-  in_doubt_snapshot pg_snapshot
+  in_doubt_snapshot pg_snapshot,
+  began boolean not null default false,
+  stopped_at bigint
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
+
+-- How long an owner may start attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
+-- connection, and the error of its clock. Called by: take_shard, clear_doubt, starts_since.
+create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
+  return interval '4.5 seconds';
+
+create function posthorn.life_class() returns integer language sql immutable parallel safe
+  return 7067005;
+
+create function posthorn.life_lock(owner text) returns integer language sql immutable parallel safe
+  return pg_catalog.hashtext(owner) & 2147483647;
+
+-- Holds the owner's life lock until the session ends. Locks: it. Called by: Listener.
+create function posthorn.show_life(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
+  select pg_try_advisory_lock_shared(posthorn.life_class(), posthorn.life_lock(owner))
+$$;
+
+-- Whether an owner that lost the session of its shards still has its listener's: it froze, or was cut off, and may go on. A process that
+-- died has neither. Locks: none. Called by: take_shard.
+create function posthorn.owner_lives(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
+  select exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.classid = posthorn.life_class() and l.objsubid = 2
+      and l.objid = posthorn.life_lock(owner)::oid
+      and l.database = (select oid from pg_database where datname = current_database())
+  )
+$$;
 
 -- Makes a worker the owner of a shard. Returns the moment up to which its rows are in doubt, or null if the last owner released it; a
 -- worker that takes its own shard again gets the same answer. Locks: the shard. Called by: ShardLocks.take.
@@ -273,21 +303,21 @@ set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
   set in_doubt_until = case when owner = new_owner then in_doubt_until when owner is not null then posthorn.micros(clock_timestamp()) end,
       in_doubt_snapshot = case when owner = new_owner then in_doubt_snapshot when owner is not null then pg_current_snapshot() end,
+      stopped_at = case when owner = new_owner then stopped_at
+        when posthorn.owner_lives(owner) then posthorn.micros(clock_timestamp() + posthorn.outlives_its_lease())
+        when owner is not null and began then posthorn.micros(clock_timestamp())
+        when owner is not null then stopped_at end,
+      began = began and owner is not distinct from new_owner,
       owner = new_owner
   where shard = wanted
   returning in_doubt_until
 $$;
 
--- How long an owner may start attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
--- connection, and the error of its clock. Called by: clear_doubt, starts_since.
-create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
-  return interval '4.5 seconds';
-
 -- Ends the doubt in those of the owner's shards in which no row waits that was due by the takeover, once the last owner starts nothing
 -- any more. Returns these shards. Locks: them. Called by: ShardLocks.clearDoubt.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-  update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null
+  update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null, stopped_at = null
   where s.shard = any (shards) and s.owner = present_owner
     and posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() <= clock_timestamp()
     and not exists (
@@ -305,21 +335,24 @@ $$;
 -- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
 -- Parameters: the limits (`requests` in `windows` seconds), and the most starts of each that a dead owner may not have recorded.
 -- Returns: ages in milliseconds, the last start first, within the window and the two seconds by which a recorded time may be off.
--- If the shard is in doubt, starts of its dead owner are added at the moment at which that owner has stopped (so their age may be below
--- 0): as many as rows were due by then, as the limit allowed, and as may be unrecorded. They are stored for later owners.
--- Locks: none. Called by: Queue.startsSince.
+-- Starts that earlier owners of the shard may have made are added at the moment at which these have stopped (so their age may be below
+-- 0): as many as rows were due by then, as the limit allowed, and as may be unrecorded. They are stored for later owners. A lower age
+-- means that the database's clock was set back, and counts as 0.
+-- Locks: the shards, to note that their owner starts attempts. Called by: Queue.startsSince.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
+  update posthorn.shards set began = true
+  where shard = any (select posthorn.shard_of(e) from unnest(endpoints) as w(e)) and not began;
   insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
   select w.workspace_id, w.endpoint_id, s.stopped_at, 'unrecorded ' || n
   from unnest(workspaces, endpoints, requests, windows, most_unrecorded) as w(workspace_id, endpoint_id, requests, seconds, most)
   cross join lateral (
-    select posthorn.from_micros(s.in_doubt_until) + posthorn.outlives_its_lease() as stopped_at from posthorn.shards s
-    where s.shard = posthorn.shard_of(w.endpoint_id) and s.in_doubt_until is not null
+    select posthorn.from_micros(s.stopped_at) as stopped_at from posthorn.shards s
+    where s.shard = posthorn.shard_of(w.endpoint_id) and s.stopped_at is not null
   ) s
   cross join lateral (
     select count(*) as rows from (
@@ -339,7 +372,9 @@ begin
   on conflict do nothing;
   return query
     select w.index::integer, array(
-      select (extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.attempt_starts b
+      select case when b.at <= clock_timestamp() + posthorn.outlives_its_lease()
+        then (extract(epoch from clock_timestamp() - b.at) * 1000)::double precision else 0 end
+      from posthorn.attempt_starts b
       where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
         and b.at > clock_timestamp() - (w.seconds + 2) * interval '1 second'
       order by b.at desc, b.id desc limit w.requests
@@ -359,7 +394,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return (
-    select b.at + rate.width
+    select least(b.at, clock_timestamp() + posthorn.outlives_its_lease()) + rate.width
     from (
       select (of_it.rate ->> 'requests')::integer as requests, (of_it.rate ->> 'perSeconds')::integer * interval '1 second' as width
       from posthorn.endpoints e join posthorn.workspaces w on w.id = e.workspace_id

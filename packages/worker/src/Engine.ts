@@ -169,7 +169,7 @@ export const start = Effect.gen(function* () {
       Effect.timeoutOption(giveUpMs)
     )
   )
-  yield* fork(listener.listen(hearer(parts, poller, replays)))
+  yield* fork(listener.listen(hearer(parts, poller, replays), parts.ownership.name))
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
   // Once nothing more is loaded, deliveries that are ready go back and are not sent.

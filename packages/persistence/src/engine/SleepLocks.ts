@@ -12,8 +12,8 @@ const TAKE = `select shard from unnest($1::integer[]) as shard
 
 const Taken = Schema.Struct({ shard: Count })
 
-/** Releases all locks: the connection holds no others. */
-const GIVE_BACK = "select pg_advisory_unlock_all()"
+const GIVE_BACK =
+  "select pg_advisory_unlock(posthorn.sleep_lock_class(), shard) from unnest($1::integer[]) as shard"
 
 export interface SleepLocks {
   /**
@@ -24,8 +24,23 @@ export interface SleepLocks {
   readonly release: Effect.Effect<void, SqlError>
 }
 
-export const sleepLocks = (connection: DedicatedConnection): SleepLocks => ({
-  take: (shards) =>
-    Effect.map(connection.query(TAKE, [shards], Taken), (taken) => taken.map(({ shard }) => shard)),
-  release: Effect.asVoid(connection.query(GIVE_BACK))
-})
+export const sleepLocks = (connection: DedicatedConnection): SleepLocks => {
+  const held = new Set<number>()
+  return {
+    take: (shards) =>
+      Effect.map(connection.query(TAKE, [shards], Taken), (rows) => {
+        const taken = rows.map(({ shard }) => shard)
+        for (const shard of taken) held.add(shard)
+        return taken
+      }),
+    release: Effect.suspend(() => {
+      const shards = [...held]
+      held.clear()
+      return Effect.asVoid(connection.query(GIVE_BACK, [shards]))
+    })
+  }
+}
+
+/** Shows that the owner of shards lives, whatever becomes of the connection that holds them. */
+export const showLife = (connection: DedicatedConnection, owner: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(connection.query("select posthorn.show_life($1)", [owner]))

@@ -506,13 +506,13 @@ export const engine = writeScenarios((it) => {
         .map(({ shard }) => shard)
         .sort()
     assert.deepEqual(await clear(1, 2, 4), [])
-    await stage.rows("update posthorn.shards set in_doubt_until = in_doubt_until - 4400000")
+    await stage.rows("update posthorn.shards set in_doubt_until = in_doubt_until - 4400000, stopped_at = 1")
     assert.deepEqual(await clear(1, 2, 4), [])
     await stage.rows("update posthorn.shards set in_doubt_until = in_doubt_until - 100001")
     assert.deepEqual(await clear(1, 2, 4), [2])
     assert.deepEqual(
       await stage.rows(
-        "select shard from posthorn.shards where in_doubt_until is not null and in_doubt_snapshot is not null order by 1"
+        "select shard from posthorn.shards where in_doubt_until is not null and in_doubt_snapshot is not null and stopped_at is not null order by 1"
       ),
       [{ shard: 1 }, { shard: 3 }, { shard: 4 }]
     )

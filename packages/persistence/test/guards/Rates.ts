@@ -29,16 +29,13 @@ const begun = async (
   return rows.map(({ ages }) => (ages as Array<number>).map((ms) => Math.round(ms / 1_000)))
 }
 
-/** For how long an owner goes on at most after it has lost its shard. */
-const GOES_ON = 4.5
-
-/** The last owner of the endpoint's shard began nothing more from `ago` seconds ago on. */
+/** Earlier owners of the endpoint's shard began nothing more from `ago` seconds ago on. */
 const die = (stage: Stage, endpoint: string, ago = 0) =>
   stage.rows(
-    `update posthorn.shards set owner = 'me', in_doubt_until = posthorn.micros(now() - $2 * interval '1 second')
+    `update posthorn.shards set owner = 'me', stopped_at = posthorn.micros(now() - $2 * interval '1 second')
       where shard = posthorn.shard_of($1)`,
     endpoint,
-    ago + GOES_ON
+    ago
   )
 
 const permit = async (stage: Stage, workspace: string, endpoint: string) => {
@@ -95,12 +92,83 @@ export const rates = writeScenarios((it) => {
     // No more than it may have had in flight.
     assert.deepEqual(await ages(two, { requests: 9, most: 4 }), [20, 20, 20, 20])
     // Stored: also for the next owner, when this one has given it back.
-    await stage.rows("update posthorn.shards set in_doubt_until = null")
+    await stage.rows("update posthorn.shards set stopped_at = null")
     assert.deepEqual(await ages(one, { requests: 9 }), [20, 20, 20])
     assert.deepEqual(await ages(two, { requests: 9 }), [20, 20, 20, 20])
     // While it may still go on, they are to come.
     await die(stage, one, -3)
     assert.deepEqual(await ages(one, { requests: 9, seconds: 10 }), [-3, -3, -3])
+  })
+
+  it("take_shard, starts_since: attempts are counted of an owner that may have begun some, until it has stopped", async (stage) => {
+    const acme = await stage.workspace()
+    const one = await stage.endpoint(acme, { types: ["a"] })
+    await stage.deliveries(acme, "acme", 3, "a")
+    await stage.rows("update posthorn.queue set due_at = now() - interval '1 minute'")
+    const take = (owner: string) =>
+      stage.rows("select posthorn.take_shard(posthorn.shard_of($1)::smallint, $2)", one, owner)
+    const ages = async () => {
+      await stage.rows("delete from posthorn.attempt_starts")
+      return (await begun(stage, acme, [{ endpoint: one, requests: 9 }]))[0]
+    }
+    const rewind = (seconds: number) =>
+      stage.rows("update posthorn.shards set stopped_at = stopped_at - $1 * 1000000", seconds)
+    const stopped = () =>
+      stage.value("select count(*)::integer from posthorn.shards where stopped_at is not null")
+
+    await take("first")
+    // The first of all, or one that began nothing in this shard, leaves nothing to count.
+    const shard = await stage.value("select posthorn.shard_of($1)", one)
+    let elsewhere = await stage.endpoint(acme)
+    while ((await stage.value("select posthorn.shard_of($1)", elsewhere)) === shard)
+      elsewhere = await stage.endpoint(acme)
+    await begun(stage, acme, [{ endpoint: elsewhere, requests: 9 }])
+    await take("second")
+    assert.equal(await stopped(), 0)
+    assert.deepEqual(await ages(), [])
+    // It has begun some, and died: until now.
+    await take("third")
+    await rewind(5)
+    // This one began nothing: what the one before it began stays.
+    await take("fourth")
+    assert.deepEqual(await ages(), [5, 5, 5])
+    await take("fourth")
+    assert.deepEqual(await ages(), [5, 5, 5])
+    await take("fifth")
+    assert.deepEqual(await ages(), [0, 0, 0])
+    // It only lost its shards, and may go on.
+    await stage.rows("select posthorn.show_life('fifth')")
+    await take("sixth")
+    await rewind(2)
+    assert.deepEqual(await ages(), [-2, -2, -2])
+    await stage.rows("select pg_advisory_unlock_all()")
+    // It has released the shard.
+    await stage.rows("select posthorn.release_shard(posthorn.shard_of($1)::smallint, 'sixth')", one)
+    await take("seventh")
+    assert.equal(await stopped(), 0)
+  })
+
+  it("owner_lives: an owner lives while a session holds its lock, and no other lock", async (stage) => {
+    const lives = () => stage.value("select posthorn.owner_lives('one')")
+    await stage.rows(`select pg_advisory_lock(posthorn.life_class() - 1, posthorn.life_lock('one')),
+      pg_advisory_lock((posthorn.life_class()::bigint << 32) | posthorn.life_lock('one')), posthorn.show_life('other')`)
+    const { lock, type } = await stage.row(
+      "select posthorn.life_class() as type, posthorn.life_lock('one') as lock"
+    )
+    const far = await stage.other({ database: "postgres" })
+    await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", type, lock)
+    assert.equal(await lives(), false)
+    await stage.rows("select posthorn.show_life('one')")
+    assert.equal(await lives(), true)
+    await stage.rows("select pg_advisory_unlock_all()")
+    assert.equal(await lives(), false)
+  })
+
+  it("starts_since: starts in the future, after the database's clock was set back, count as now", async (stage) => {
+    const acme = await stage.workspace()
+    const one = await stage.endpoint(acme)
+    await begin(stage, acme, one, -100, -4, 3)
+    assert.deepEqual((await begun(stage, acme, [{ endpoint: one, requests: 9 }]))[0], [0, -4, 3])
   })
 
   it("starts_since: an owner that died had begun what its rate allowed, of what was due by then", async (stage) => {

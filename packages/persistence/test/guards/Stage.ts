@@ -131,7 +131,8 @@ export class Stage extends Session {
     await this.client.query("reset all")
     await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
       posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
-      update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null`)
+      update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null,
+        began = false, stopped_at = null`)
   }
 
   /** Ends everything that still runs. */

@@ -76,7 +76,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
 
   return (sent) => {
     const began = elapsed(clock)
-    const at = databaseClock.now()
+    const at = sent.row.window?.dated(began, databaseClock.now()) ?? databaseClock.now()
     try {
       const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
       const credentials =

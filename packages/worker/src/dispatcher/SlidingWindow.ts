@@ -40,6 +40,8 @@ export class SlidingWindow {
   private readonly starts = new Deque<number>()
   /** Permits of deliveries whose attempts have not started. */
   private reserved = 0
+  /** The database's clock minus this worker's, as starts are stored. */
+  private offset = Number.NEGATIVE_INFINITY
   /** Whether the starts before this object was made are known. */
   isRead = false
 
@@ -108,6 +110,16 @@ export class SlidingWindow {
     this.reserved--
     this.expire(now)
     this.starts.push(now)
+  }
+
+  /**
+   * The start as it is stored, in milliseconds by the database's clock. A lower estimate of that clock would bring it closer to the
+   * last start than it was judged, so the highest one holds, as long as an estimate can be that wrong.
+   */
+  dated(now: number, database: number): number {
+    const offset = database - now
+    if (offset > this.offset || offset < this.offset - CLOCK_ERROR_MS) this.offset = offset
+    return Math.floor(now + this.offset)
   }
 
   /** The attempt that started then was not made. */

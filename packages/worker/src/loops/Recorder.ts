@@ -135,7 +135,10 @@ export class Recorder {
     if (batch.length === 0) return Effect.void
     const { records, tuning } = this.parts
     return records.blocked(batch.map(({ observed }) => observed)).pipe(
-      Effect.orElseSucceed((): ReadonlySet<string> => new Set()),
+      Effect.retry({ schedule: recordAgain, while: mayComeBack }),
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning("Locked rows are found by halving", error), new Set<string>())
+      ),
       Effect.flatMap((endpoints) => {
         const [free, blocked] = Arrays.partition(batch, ({ row }) => endpoints.has(row.endpointId))
         this.setAside(blocked)

@@ -28,6 +28,8 @@ export interface Owner {
 export class Ownership extends Context.Tag("@posthorn/worker/Ownership")<
   Ownership,
   {
+    /** This worker's, in `posthorn.shards`. */
+    readonly name: string
     /** Keeps a fair share of the shards until interrupted, then gives them back. */
     readonly keep: (owner: Owner) => Effect.Effect<never>
     /** False when this worker cannot be sure to hold its shards: then it starts nothing. */

@@ -184,6 +184,7 @@ export const layer = Layer.effect(
       }).pipe(Effect.scoped)
 
     return {
+      name: me,
       holdsLease: () => isSince(lastHeartbeat, now()) && !databaseClock.isTooFarOff(),
       keep: (owner) =>
         session(owner).pipe(

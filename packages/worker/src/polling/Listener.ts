@@ -8,7 +8,7 @@
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
-import { type SleepLocks, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
+import { type SleepLocks, showLife, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
 import * as Schedules from "../Schedules.ts"
 import { type Notification, notificationOf } from "./Notification.ts"
@@ -29,7 +29,10 @@ export interface Hearer {
 
 export class Listener extends Context.Tag("@posthorn/worker/Listener")<
   Listener,
-  { readonly listen: (hearer: Hearer) => Effect.Effect<never> }
+  {
+    /** `owner` is this worker, as `Ownership` names it. */
+    readonly listen: (hearer: Hearer, owner: string) => Effect.Effect<never>
+  }
 >() {}
 
 const tell = (hearer: Hearer, told: Notification): void => {
@@ -45,11 +48,12 @@ const PULSE_TIMEOUT = "10 seconds"
 export const layer = Layer.effect(
   Listener,
   Effect.map(DedicatedConnections, (connections) => ({
-    listen: (hearer) =>
+    listen: (hearer, owner) =>
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn listener")
         connection.onNotification((payload) => tell(hearer, notificationOf(payload)))
         yield* connection.query("listen posthorn_due")
+        yield* showLife(connection, owner)
         hearer.listening(sleepLocks(connection))
         const pulse = Effect.timeout(connection.query("select 1"), PULSE_TIMEOUT)
         yield* Effect.raceFirst(connection.broken, Effect.schedule(pulse, Schedules.pulse))

@@ -18,11 +18,12 @@ const STEPS = 150
 /** The owner that lost its locks goes on for so long, so its successor counts attempts of this time. */
 const GOES_ON_MS = 4_500
 
-/** Whether a dead owner's attempts are still counted when the shard was quiet at first. */
+/** Whether a frozen owner's attempts are still counted when the shard was quiet at first. */
 const countsAfterQuiet = (database: Database) =>
   Effect.gen(function* () {
     const endpoint = yield* database.endpoint(1)
-    yield* database.take(endpoint.shard, "dead")
+    yield* database.take(endpoint.shard, "frozen")
+    yield* database.showLife("frozen")
     yield* database.take(endpoint.shard, "next")
     yield* database.clearDoubt(endpoint.shard, "next")
     yield* database.publish(endpoint)
@@ -38,7 +39,8 @@ layer(Setting, { excludeTestServices: true })("the model and PostgreSQL", (it) =
       const sql = yield* SqlClient.SqlClient
       for (let seed = 1; seed <= SEEDS; seed++) {
         yield* sql`truncate posthorn.queue, posthorn.dead_letters, posthorn.attempt_starts`
-        yield* sql`update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null`
+        yield* sql`update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null,
+          began = false, stopped_at = null`
         const difference = yield* firstDifference(
           makeChance(seed),
           yield* postgresDatabase,

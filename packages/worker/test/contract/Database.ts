@@ -28,6 +28,8 @@ export interface Database {
   readonly remove: (endpoint: EndpointRef) => Effect.Effect<void>
   /** Gives the moment up to which the shard's rows are in doubt, in microseconds. */
   readonly take: (shard: number, owner: string) => Effect.Effect<number | null>
+  /** The owner goes on when it has lost its shards. */
+  readonly showLife: (owner: string) => Effect.Effect<unknown>
   readonly release: (shard: number, owner: string) => Effect.Effect<void>
   /** Whether the shard's doubt is over. */
   readonly clearDoubt: (shard: number, owner: string) => Effect.Effect<boolean>

@@ -64,6 +64,7 @@ export const modelDatabase = (): Database => {
     repolicy: (endpoint, own) => at(() => model.repolicy(found(endpoint), own)),
     remove: (endpoint) => at(() => model.delete(found(endpoint))),
     take: (shard, owner) => at(() => model.shards.take(shard, ownerOf(owner))),
+    showLife: (owner) => at(() => void model.shards.living.add(ownerOf(owner))),
     release: (shard, owner) => at(() => model.shards.release(shard, ownerOf(owner))),
     clearDoubt: (shard, owner) => at(() => model.clearDoubt(shard, ownerOf(owner))),
     statuses: (ids) =>

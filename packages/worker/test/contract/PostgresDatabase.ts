@@ -45,7 +45,8 @@ export const postgresDatabase = Effect.gen(function* () {
             const by = sql`${ms} * interval '1 millisecond'`
             yield* sql`update posthorn.queue set due_at = due_at - ${by} where workspace_id = ${acme.id}`
             yield* sql`update posthorn.attempt_starts set at = at - ${by} where workspace_id = ${acme.id}`
-            yield* sql`update posthorn.shards set in_doubt_until = in_doubt_until - ${ms} * 1000`
+            yield* sql`update posthorn.shards set in_doubt_until = in_doubt_until - ${ms} * 1000,
+              stopped_at = stopped_at - ${ms} * 1000`
           }
           const [row] = yield* sql<{
             now: number
@@ -73,6 +74,7 @@ export const postgresDatabase = Effect.gen(function* () {
         ),
         ({ until }) => (until === null ? null : Number(until))
       ),
+    showLife: (owner) => Effect.orDie(sql`select posthorn.show_life(${owner})`),
     release: (shard, owner) => Effect.orDie(sql`select posthorn.release_shard(${shard}::smallint, ${owner})`),
     clearDoubt: (shard, owner) =>
       Effect.map(

@@ -11,6 +11,15 @@ const windowOf = (limit: RateLimit, agesMs: ReadonlyArray<number> = [], underWay
 }
 
 describe("a rate", () => {
+  it("§3.5 stores starts no closer together than it judged them, unless the database's clock was set back", () => {
+    const window = windowOf({ requests: 1, perSeconds: 1 })
+    expect(window.dated(0, 100_000)).toBe(100_000)
+    // The estimate of the database's clock is 70 ms lower, then 30 ms higher.
+    expect(window.dated(1_000, 100_930)).toBe(101_000)
+    expect(window.dated(2_000, 102_030)).toBe(102_030)
+    expect(window.dated(3_000, 3_000)).toBe(3_000)
+  })
+
   it("§3.5 begins no more attempts in any window than it allows, and not one less", () => {
     const chance = makeChance(1)
     for (let world = 0; world < 200; world++) {

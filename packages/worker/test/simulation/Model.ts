@@ -206,9 +206,11 @@ export class Model {
     return rated.map(({ endpointId, mostUnrecorded, perSeconds, requests }) => {
       const begins = this.beginsOf(endpointId)
       const after = (moment: number) => [...begins.values()].filter((at) => at > moment - perSeconds * 1_000)
-      const until = this.shards.inDoubtUntil(this.endpoints.get(endpointId)!.shard)
+      const { shard } = this.endpoints.get(endpointId)!
+      this.shards.began(shard)
+      const until = this.shards.stoppedAt(shard)
       if (until !== null) {
-        const stopped = until / 1_000 + OUTLIVES_ITS_LEASE_MS
+        const stopped = until / 1_000
         const due = [...this.queue.values()].filter(
           (row) => row.endpointId === endpointId && row.due <= stopped * 1_000
         )
@@ -219,7 +221,8 @@ export class Model {
       const times = after(this.now() - 2_000)
         .sort((a, b) => b - a)
         .slice(0, requests)
-      return { agesMs: times.map((at) => this.now() - at) }
+      const age = (at: number) => this.now() - at
+      return { agesMs: times.map((at) => (age(at) < -OUTLIVES_ITS_LEASE_MS ? 0 : age(at))) }
     })
   }
 

@@ -9,18 +9,24 @@ export const OUTLIVES_ITS_LEASE_MS = 4_500
 interface Row {
   owner: object | null
   inDoubtUntil: number | null
+  began: boolean
+  stoppedAt: number | null
 }
+
+const NO_ROW: Row = { owner: null, inDoubtUntil: null, began: false, stoppedAt: null }
 
 export class ShardTable {
   private readonly rows = new Map<number, Row>()
   private readonly micros: () => number
+  /** Owners that lost their shards and may go on. */
+  readonly living = new Set<object>()
 
   constructor(micros: () => number) {
     this.micros = micros
   }
 
   private row(shard: number): Row {
-    const row = this.rows.get(shard) ?? { owner: null, inDoubtUntil: null }
+    const row = this.rows.get(shard) ?? { ...NO_ROW }
     this.rows.set(shard, row)
     return row
   }
@@ -32,9 +38,23 @@ export class ShardTable {
 
   take(shard: number, owner: object): number | null {
     const row = this.row(shard)
-    if (row.owner !== owner) row.inDoubtUntil = row.owner === null ? null : this.micros()
+    if (row.owner === owner) return row.inDoubtUntil
+    row.inDoubtUntil = row.owner === null ? null : this.micros()
+    if (row.owner === null) row.stoppedAt = null
+    else if (this.living.has(row.owner)) row.stoppedAt = this.micros() + OUTLIVES_ITS_LEASE_MS * 1_000
+    else if (row.began) row.stoppedAt = this.micros()
+    row.began = false
     row.owner = owner
     return row.inDoubtUntil
+  }
+
+  /** In microseconds: until then earlier owners may have started attempts that are not recorded; null for none. */
+  stoppedAt(shard: number): number | null {
+    return this.row(shard).stoppedAt
+  }
+
+  began(shard: number): void {
+    this.row(shard).began = true
   }
 
   release(shard: number, owner: object): void {
@@ -48,6 +68,7 @@ export class ShardTable {
     if (row.owner !== owner || row.inDoubtUntil === null || left(row.inDoubtUntil)) return false
     if (this.micros() < row.inDoubtUntil + OUTLIVES_ITS_LEASE_MS * 1_000) return false
     row.inDoubtUntil = null
+    row.stoppedAt = null
     return true
   }
 }

@@ -82,6 +82,10 @@ export class Shares {
 
   private give(shard: number, worker: Worker): void {
     const before = this.model.shards.inDoubtUntil(shard)
+    const { living } = this.model.shards
+    for (const one of this.workers)
+      if (one.alive) living.add(one)
+      else living.delete(one)
     const until = this.model.shards.take(shard, worker)
     if (until !== null && until !== before) this.takenOver(shard)
     this.owners.set(shard, worker)

@@ -80,6 +80,7 @@ export const services = (
     DatabaseClock.Default,
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {
+      name: String(worker.id),
       holdsLease: () => worker.alive && (worker.certain || worker.deluded),
       keep: (owner) =>
         Effect.suspend(() => {

@@ -22,6 +22,7 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import type { Outgoing } from "../../src/attempt/Sender.ts"
+import { CLOCK_ERROR_MS } from "../../src/dispatcher/SlidingWindow.ts"
 import * as Engine from "../../src/Engine.ts"
 import type { Hearer } from "../../src/polling/Listener.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
@@ -473,7 +474,10 @@ export class World implements Judged {
 
   private trueTime(worker: Worker, { at, deliveryId }: Observed): number {
     const post = this.posts.findLast(
-      (one) => one.deliveryId === deliveryId && one.worker === worker.id && one.at + one.clockOff! === at
+      (one) =>
+        one.deliveryId === deliveryId &&
+        one.worker === worker.id &&
+        Math.abs(one.at + one.clockOff! - at) <= CLOCK_ERROR_MS
     )
     return post?.at ?? at - worker.clockOff
   }
