@@ -43,7 +43,9 @@ describe("help of a command", () => {
       stderr: "posthorn knows no command deliverys: did you mean deliveries?\n"
     })
     expect(posthorn("xyzzyx").stderr).toContain("see posthorn help")
-    expect(posthorn("--url", "foo", "--token", "phk_1", "deliveries").stderr).toContain('--url) is "foo"')
+    expect(posthorn("--url", "foo", "--token", "phk_1", "deliveries").stderr).toContain(
+      "--url) must be an http or https address"
+    )
     expect(posthorn("serve", "--port", "9000").stderr).toContain("it is set by variables")
   })
 

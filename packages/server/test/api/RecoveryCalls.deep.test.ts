@@ -147,7 +147,11 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("aft
         new RegExp(`^${MISSED} events`)
       )
       expect(test.status).toBe("delivered")
-      expect(counted).toEqual({ matched: JOB, missed: MISSED })
+      expect(counted).toEqual({
+        matched: JOB,
+        missed: MISSED,
+        leftOut: { recovered: 0, underWay: 0, tests: 0 }
+      })
       expect(done).toMatchObject({ state: "done", matched: JOB, missed: MISSED, replayed: JOB, failed: 0 })
       expect(used).toHaveLength(6)
       expect(gotSince(place, "/agent", before)).toEqual(each(events))
