@@ -24,7 +24,17 @@ import {
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, strictRequest, withStatus } from "./Shapes.ts"
+import {
+  IdParam,
+  idempotencyKey,
+  ifMatch,
+  pageQuery,
+  Slug,
+  Storable,
+  strictRequest,
+  withDefault,
+  withStatus
+} from "./Shapes.ts"
 import { explainSignature } from "./Signatures.ts"
 import { getEndpointStats } from "./Statistics.ts"
 import { sendTestEvent } from "./TestSends.ts"
@@ -42,10 +52,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
-  .annotate(
-    OpenApi.Description,
-    "Events that match are delivered from now on. The answer does not contain the signing secret."
-  )
+  .annotate(OpenApi.Description, "Events that match are delivered from now on.")
   .annotateContext(
     operation({
       permission: "webhook:create",
@@ -69,13 +76,28 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
         ...pageQuery,
         externalId: Schema.optional(
           ExternalId.annotations({ description: "Only the endpoint with this external id." })
+        ),
+        search: Schema.optional(
+          Storable.pipe(Schema.minLength(1), Schema.maxLength(100)).annotations({
+            description: "In URL, description or external id; in any case.",
+            message: () => "Expected 1 to 100 characters, all valid Unicode and none NUL"
+          })
+        ),
+        state: Schema.optional(
+          Schema.Literal("enabled", "disabled", "failing").annotations({
+            description: "`failing`: enabled, with failures in a row."
+          })
+        ),
+        order: withDefault(
+          Schema.Literal("id", "recent").annotations({ description: "`recent`: newest first." }),
+          "id"
         )
       })
     )
   )
   .addSuccess(WebhookEndpointPage)
   .annotate(OpenApi.Summary, "List webhook endpoints")
-  .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
+  .annotate(OpenApi.Description, "In the order they were created.")
   .annotateContext(
     operation({
       permission: "webhook:read",

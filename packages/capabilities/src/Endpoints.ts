@@ -20,6 +20,7 @@ import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/Secret
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
   type EndpointDetailRow,
+  type EndpointFilter,
   type EndpointRow,
   type EndpointSettings,
   EndpointsRepo,
@@ -57,9 +58,7 @@ interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
   readonly request?: SentRequestProfile | null | undefined
 }
 
-interface EndpointQuery extends ListQuery {
-  readonly externalId?: string | undefined
-}
+interface EndpointQuery extends ListQuery, EndpointFilter {}
 
 /** Checks that the endpoint is still what the caller has read; undefined if the caller set no condition. */
 type Precondition = ((present: EndpointSettings) => boolean) | undefined
@@ -209,9 +208,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const list = Effect.fn("Endpoints.list")(function* (query: EndpointQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byId, query, (from, limit) =>
-        endpoints.list(workspaceId, limit, from, query.externalId)
-      )
+      return yield* listPast(byId, query, (from, limit) => endpoints.list(workspaceId, limit, from, query))
     })
 
     const get = (endpointId: EndpointId) =>

@@ -176,7 +176,7 @@ const program = Effect.gen(function* () {
     yield* show(`notifications, ${depth}`, notifications.list(WORKSPACE, LIMIT, at("ntf_")))
     yield* show(`API tokens, ${depth}`, tokens.list(WORKSPACE, LIMIT, at("tok_")))
     yield* show(`members, ${depth}`, members.list(WORKSPACE, LIMIT, past("mem_")))
-    yield* show(`endpoints, ${depth}`, endpoints.list(WORKSPACE, LIMIT, past("whe_")))
+    yield* show(`endpoints, ${depth}`, endpoints.list(WORKSPACE, LIMIT, past("whe_"), { order: "id" }))
   }
   yield* show("overview", statistics.overview(WORKSPACE))
   for (const hours of [1, 24, 168, 720]) {

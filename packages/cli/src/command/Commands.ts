@@ -284,7 +284,17 @@ const settingsCommand = asking(
 const endpointsCommand = Command.make("endpoints").pipe(
   Command.withDescription("Lists, makes and changes endpoints."),
   Command.withSubcommands([
-    asking("list", "Lists the endpoints.", paging, async (given) => (await endpoints()).list(given)),
+    asking(
+      "list",
+      "Lists the endpoints.",
+      {
+        search: maybe("search", "Only with this text in URL, description or external id."),
+        state: maybe("state", "enabled, disabled or failing."),
+        order: maybe("order", "id, or recent: newest first."),
+        ...paging
+      },
+      async (given) => (await endpoints()).list(given)
+    ),
     asking(
       "show",
       "Shows an endpoint, with the delivery policy that holds.",

@@ -11,14 +11,27 @@ const TEST_SECONDS = 10
 
 const enabledOf = (enabled: boolean, reason: string | null) => (enabled ? "enabled" : `disabled (${reason})`)
 
-export const list = (options: Paging) =>
+interface Listed extends Paging {
+  readonly search: Option.Option<string>
+  readonly state: Option.Option<string>
+  readonly order: Option.Option<string>
+}
+
+export const list = (options: Listed) =>
   Effect.gen(function* () {
     const { ask, slug } = yield* Posthorn
+    const { order, search, state } = options
+    const filter = given({ order, search, state })
+    const isNarrowed = Object.keys(filter).some((name) => name !== "order")
     yield* showList(
       options,
       (page) =>
         ask(({ endpoints }) =>
-          endpoints.listWebhookEndpoints({ path: { slug }, urlParams: page, withResponse: true })
+          endpoints.listWebhookEndpoints({
+            path: { slug },
+            urlParams: { ...page, ...filter } as typeof page,
+            withResponse: true
+          })
         ),
       {
         heads: ["ID", "STATE", "FAILURES", "EVENT TYPES", "URL"],
@@ -29,8 +42,9 @@ export const list = (options: Paging) =>
           one.eventTypes.join(","),
           one.url
         ],
-        empty:
-          "There is no endpoint yet: posthorn endpoints create https://example.com/webhooks --event-types '*'"
+        empty: isNarrowed
+          ? "No endpoint matches."
+          : "There is no endpoint yet: posthorn endpoints create https://example.com/webhooks --event-types '*'"
       }
     )
   })

@@ -12,9 +12,10 @@ import { useLive } from "../ui/Live.tsx"
 import { SearchField } from "../ui/SearchField.tsx"
 import { Empty, NothingMatches } from "../ui/States.tsx"
 import { type DeliveryStatus, statusWords } from "../ui/Status.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import { useDeliveryColumns } from "./deliveryColumns.tsx"
 import { publishCommand } from "./publishCommand.ts"
-import { shortUrl, useEndpoints } from "./useEndpoints.ts"
+import { useEndpoints } from "./useEndpoints.ts"
 
 const MINUTES: Record<string, number> = { "1h": 60, "24h": 1440, "7d": 10_080 }
 

@@ -6,15 +6,16 @@ import { useList, useOperation } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { buttonClass } from "../ui/Button.tsx"
 import { Sparkline } from "../ui/Chart.tsx"
-import { inputClass } from "../ui/Field.tsx"
+import { Select } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
+import { SearchField } from "../ui/SearchField.tsx"
 import { Empty, NothingMatches } from "../ui/States.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import type { Column } from "../ui/Table.tsx"
 import { HealthBadge, Streak } from "./endpoint/Health.tsx"
 import { usePolicies } from "./policies.ts"
-import { shortUrl } from "./useEndpoints.ts"
 
 type Row = ItemOf<"listWebhookEndpoints">
 
@@ -71,15 +72,34 @@ const columns = (slug: string, policyOf: ReturnType<typeof usePolicies>): Readon
   { head: "Last 24 hours", className: "w-36", cell: ({ id }) => <Last24Hours endpointId={id} /> }
 ]
 
+const stateChoices = [
+  { id: "", label: "Any" },
+  { id: "enabled", label: "Enabled" },
+  { id: "failing", label: "Failing", about: "Enabled, and its latest attempts failed." },
+  { id: "disabled", label: "Disabled" }
+]
+
+const orderChoices = [
+  { id: "id", label: "Oldest first" },
+  { id: "recent", label: "Newest first" }
+]
+
 export const Endpoints = () => {
   const { may, slug } = useSession()
   const policyOf = usePolicies()
-  const [wanted, setWanted] = useState("")
-  const query = useList("listWebhookEndpoints", { query: { limit: 50 } }, { everyMs: 10_000 })
-  const needle = wanted.trim().toLowerCase()
-  const items = query.items?.filter(({ description, eventTypes, url }) =>
-    `${url} ${description ?? ""} ${eventTypes.join(" ")}`.toLowerCase().includes(needle)
-  )
+  const [search, setSearch] = useState("")
+  const [state, setState] = useState("")
+  const [order, setOrder] = useState("id")
+  const isNarrowed = search !== "" || state !== ""
+  const request = {
+    query: {
+      limit: 50,
+      search: search === "" ? undefined : search,
+      state: state === "" ? undefined : state,
+      order
+    }
+  }
+  const query = useList("listWebhookEndpoints", request as never, { everyMs: 10_000 })
   const create = may("createWebhookEndpoint") ? (
     <Link to="/w/$slug/endpoints/new" params={{ slug }} className={buttonClass("primary")}>
       <Icon name="plus" size={15} />
@@ -89,25 +109,29 @@ export const Endpoints = () => {
   return (
     <Page title="Endpoints" about="Where this workspace’s events go." actions={create}>
       <Card flush>
-        {(query.items?.length ?? 0) > 5 || needle !== "" ? (
-          <div className="border-b p-3" data-search>
-            <input
-              type="search"
-              aria-label="Find an endpoint"
-              placeholder="Find by URL, description or event type"
-              value={wanted}
-              onChange={(event) => setWanted(event.target.value)}
-              className={`${inputClass} h-8 max-w-sm`}
-            />
-          </div>
-        ) : null}
+        <div className="flex flex-wrap items-center gap-2 border-b p-3">
+          <SearchField
+            label="Find an endpoint"
+            placeholder="URL, description or external id"
+            value={search}
+            apply={(text) => setSearch(text.trim().slice(0, 100))}
+          />
+          <Select label="State" hideLabel small value={state} onChange={setState} choices={stateChoices} />
+          <Select label="Order" hideLabel small value={order} onChange={setOrder} choices={orderChoices} />
+        </div>
         <List
           label="Endpoints"
-          query={{ ...query, items }}
+          query={query}
           columns={columns(slug, policyOf)}
           empty={
-            needle !== "" ? (
-              <NothingMatches what="endpoints" clear={() => setWanted("")} />
+            isNarrowed ? (
+              <NothingMatches
+                what="endpoints"
+                clear={() => {
+                  setSearch("")
+                  setState("")
+                }}
+              />
             ) : (
               <Empty icon="endpoints" title="No endpoint yet">
                 <p className="text-soft">

@@ -10,11 +10,11 @@ import { Code } from "../ui/Code.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Failed, Loading } from "../ui/States.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import { duration, span, Time } from "../ui/Time.tsx"
 import { DISABLED_BY } from "./endpoint/Health.tsx"
 import { disabling, usePolicies } from "./policies.ts"
 import { publishCommand } from "./publishCommand.ts"
-import { shortUrl } from "./useEndpoints.ts"
 
 type Overview = Answer<"getOverview">
 

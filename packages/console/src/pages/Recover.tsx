@@ -13,9 +13,9 @@ import { Checkbox, Select } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Failed, Loading, Refusal } from "../ui/States.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import { Time } from "../ui/Time.tsx"
 import { Outcome, useTest } from "./endpoint/Test.tsx"
-import { shortUrl } from "./useEndpoints.ts"
 
 type Replay = Answer<"getReplay">
 

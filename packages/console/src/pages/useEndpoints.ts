@@ -1,10 +1,8 @@
 /** The workspace's endpoints, for filters and for naming them in lists. */
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import { type Trying, usePolicies } from "./policies.ts"
-
-/** Host and path, which distinguish endpoints. */
-export const shortUrl = (url: string) => url.replace(/^https?:\/\//, "").replace(/\/$/, "")
 
 export const useEndpoints = () => {
   const { may } = useSession()

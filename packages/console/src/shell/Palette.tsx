@@ -1,16 +1,20 @@
-/** ⌘K: jumps to any page by name, or to a delivery, event or endpoint by id. */
+/** ⌘K: jumps to any page by name, to an endpoint by what it is called, or to a delivery, event or endpoint by id. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { Autocomplete, Input, Menu, MenuItem, SearchField, useFilter } from "react-aria-components"
+import { useOperation } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { setTheme } from "../session/theme.ts"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
+import { shortUrl } from "../ui/shortUrl.ts"
 import { places } from "./places.ts"
 
 interface Command {
   readonly id: string
   readonly label: string
+  /** What else the typed text may stand in. */
+  readonly alias?: string
   readonly icon: IconName
   readonly run: () => void
 }
@@ -21,9 +25,31 @@ const ids = [
   { prefix: "evt_", label: "Open event", to: "/w/$slug/events/$eventId", param: "eventId" }
 ] as const
 
+const LEAST_TYPED = 2
+const MOST_TYPED = 100
+
+/** Endpoints with this text in URL, description or external id. */
+const useFound = (typed: string): ReadonlyArray<Command> => {
+  const { may, slug } = useSession()
+  const navigate = useNavigate()
+  const { data } = useOperation(
+    "listWebhookEndpoints",
+    { query: { limit: 8, search: typed, order: "recent" } },
+    { enabled: may("listWebhookEndpoints") && typed.length >= LEAST_TYPED && typed.length <= MOST_TYPED }
+  )
+  return (data?.items ?? []).map(({ description, externalId, id, url }) => ({
+    id,
+    label: shortUrl(url),
+    alias: `${url} ${description ?? ""} ${externalId ?? ""}`,
+    icon: "endpoints" as const,
+    run: () => navigate({ to: "/w/$slug/endpoints/$endpointId", params: { slug, endpointId: id } })
+  }))
+}
+
 const useCommands = (typed: string): ReadonlyArray<Command> => {
   const { may, slug } = useSession()
   const navigate = useNavigate()
+  const found = useFound(typed)
   const named = ids.find(({ prefix }) => typed.startsWith(prefix))
   return [
     ...(named === undefined
@@ -36,6 +62,7 @@ const useCommands = (typed: string): ReadonlyArray<Command> => {
             run: () => navigate({ to: named.to, params: { slug, [named.param]: typed } as never })
           }
         ]),
+    ...found,
     ...places
       .filter(({ needs }) => may(needs))
       .map(({ icon, label, to }) => ({ id: to, label, icon, run: () => navigate({ to, params: { slug } }) })),
@@ -68,7 +95,7 @@ const Palette = ({ close }: { close: () => void }) => {
       <Autocomplete filter={contains} inputValue={typed} onInputChange={setTyped}>
         <SearchField aria-label="Place or id" autoFocus>
           <Input
-            placeholder="A place, or an id such as whd_…"
+            placeholder="A place, an endpoint, or an id such as whd_…"
             className="h-10 w-full rounded-md border border-control-line bg-surface px-3 text-base"
           />
         </SearchField>
@@ -82,7 +109,7 @@ const Palette = ({ close }: { close: () => void }) => {
           {(command: Command) => (
             <MenuItem
               id={command.id}
-              textValue={command.label}
+              textValue={`${command.label} ${command.alias ?? ""}`}
               className="flex h-9 cursor-default items-center gap-3 rounded-md px-3 text-sm data-[focused]:bg-hover"
             >
               <Icon name={command.icon} className="text-faint" />

@@ -63,6 +63,13 @@ export const newestFirst = (sql: SqlClient, limit: number, from: Option.Option<T
 export const byIdAfter = (sql: SqlClient, limit: number, from: Option.Option<{ readonly id: string }>) =>
   sql`id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })} order by id limit ${limit + 1}`
 
+/** The same for a list in descending order of id. */
+export const byIdBefore = (sql: SqlClient, limit: number, from: Option.Option<{ readonly id: string }>) =>
+  sql`${Option.match(from, {
+    onNone: () => sql`true`,
+    onSome: ({ id }) => sql`id < ${id}`
+  })} order by id desc limit ${limit + 1}`
+
 /**
  * SQLSTATE classes and codes that mean: the database is unreachable, shutting down, read-only, full, or its disk fails; try
  * again later. 28 and 3D000 belong here too: while a password is being changed or a database restored, nobody can log in,

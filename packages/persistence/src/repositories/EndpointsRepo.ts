@@ -13,7 +13,7 @@ import { Effect, type Option, Schema } from "effect"
 import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, first, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
-import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
+import { boundedWait, byIdAfter, byIdBefore, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
 
 export const EndpointRow = Schema.Struct({
   id: Id("endpoint"),
@@ -64,6 +64,14 @@ export type EndpointSettings = Pick<
   "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "request" | "enabled"
 >
 
+export interface EndpointFilter {
+  readonly externalId?: string | undefined
+  /** A part of URL, description or external id, in any case. */
+  readonly search?: string | undefined
+  readonly state?: "enabled" | "disabled" | "failing" | undefined
+  readonly order: "id" | "recent"
+}
+
 export interface NewEndpoint extends EndpointSettings, SealedKeys {
   readonly id: EndpointId
   readonly requestSecrets: Buffer | null
@@ -87,6 +95,12 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         columnsOf(EndpointRow, "", { request: "request #- '{authentication,certificate}'" })
       )
 
+      const states = {
+        enabled: sql`and enabled`,
+        disabled: sql`and not enabled`,
+        failing: sql`and enabled and consecutive_failures > 0`
+      }
+
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
         rows(sql, EndpointRow)`
         insert into posthorn.endpoints
@@ -108,16 +122,23 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const count = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`
 
-      /** Forward on id, strictly past the position; without certificates. */
+      /** Strictly past the position, without certificates. Reads at most the workspace's own endpoints. */
       const list = (
         workspaceId: WorkspaceId,
         limit: number,
         from: Option.Option<{ readonly id: EndpointId }>,
-        externalId?: string
+        { externalId, order, search, state }: EndpointFilter
       ) =>
         all(sql, EndpointRow)`select ${listed} from posthorn.endpoints
         where workspace_id = ${workspaceId} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
-          and ${byIdAfter(sql, limit, from)}`
+          ${
+            search === undefined
+              ? sql``
+              : sql`and position(lower(${search}) in
+                  lower(concat_ws(chr(10), url, description, external_id))) > 0`
+          }
+          ${state === undefined ? sql`` : states[state]}
+          and ${order === "recent" ? byIdBefore(sql, limit, from) : byIdAfter(sql, limit, from)}`
 
       /** Missed events are counted in the index. */
       const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>

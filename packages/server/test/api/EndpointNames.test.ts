@@ -1,4 +1,5 @@
 /** What a platform can store about an endpoint: `externalId` and `metadata`. */
+import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { entered, testServer } from "../TestServer.ts"
@@ -38,6 +39,50 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
       expect(both.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
       expect(taken).toMatchObject({ status: 409, body: { _tag: "ExternalIdTaken" } })
       expect(after).toMatchObject({ externalId: null, description: null })
+    })
+  )
+
+  it.effect("§2.1 endpoints are found by a part of URL, description or external id, and by their state", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      const sql = yield* SqlClient
+      const make = (body: object) =>
+        Effect.map(ws.call("POST", "/webhooks", asked(body)), ({ body }) => body.id)
+      const byUrl = yield* make({ url: "https://example.com/SHOP_7%25" })
+      const byWord = yield* make({ description: "The Shöp of 7 %" })
+      const byName = yield* make({ externalId: "Shop_7", enabled: false })
+      const failing = yield* make({})
+      yield* sql`update posthorn.endpoints set consecutive_failures = 3 where id in ${sql.in([failing, byName])}`
+      yield* other.call("POST", "/webhooks", asked({ description: "shop_7" }))
+      const found = (query: Record<string, string>) =>
+        Effect.map(
+          ws.call("GET", `/webhooks?${new URLSearchParams(query)}`),
+          ({ body, status }) => body.items?.map(({ id }: { id: string }) => id) ?? status
+        )
+
+      expect(yield* found({ search: "shop_7" })).toEqual([byUrl, byName])
+      expect(yield* found({ search: "sHöP" })).toEqual([byWord])
+      expect(yield* found({ search: "%" })).toEqual([byUrl, byWord])
+      expect(yield* found({ state: "enabled" })).toEqual([byUrl, byWord, failing])
+      expect(yield* found({ state: "disabled" })).toEqual([byName])
+      expect(yield* found({ state: "failing" })).toEqual([failing])
+      expect(yield* found({ search: "shop", state: "enabled", order: "recent" })).toEqual([byUrl])
+      const wrong = [
+        { search: "" },
+        { search: "x".repeat(101) },
+        { search: "\0" },
+        { state: "off" },
+        { order: "url" }
+      ]
+      for (const query of wrong) expect([query, yield* found(query as never)]).toEqual([query, 400])
+      const newest: Array<string> = []
+      for (let cursor = ""; ; ) {
+        const { body } = yield* ws.call("GET", `/webhooks?order=recent&limit=3&cursor=${cursor}`)
+        newest.push(...body.items.map(({ id }: { id: string }) => id))
+        if (body.nextCursor === null) break
+        cursor = body.nextCursor
+      }
+      expect(newest).toEqual([failing, byName, byWord, byUrl])
     })
   )
 
