@@ -13,7 +13,7 @@ import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { validityOf } from "@posthorn/egress/ClientCertificate"
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { Effect, Either } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
@@ -71,12 +71,4 @@ const opens = (
   box: SecretBox["Type"],
   row: { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId },
   sealed: Uint8Array
-) => {
-  try {
-    box.open(row, sealed)
-    return true
-  } catch (error) {
-    if (error instanceof SecretUnreadable) return false
-    throw error
-  }
-}
+) => Either.isRight(box.open(row, sealed))

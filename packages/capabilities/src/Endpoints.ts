@@ -16,7 +16,7 @@ import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { isSignedByKeyPair, type SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import { readKeys, signingKeyOf, takenOver, writeKeys } from "@posthorn/domain/SigningSecret"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
   type EndpointDetailRow,
@@ -65,7 +65,7 @@ type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
 
-const UNREADABLE = "No ENCRYPTION_KEY opens the endpoint's secret: rotate it first"
+export const UNREADABLE = "No ENCRYPTION_KEY opens the endpoint's secret: rotate it first"
 
 const NO_REQUEST: StoredRequest = { request: null, requestSecrets: null }
 
@@ -154,16 +154,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Effect.gen(function* () {
         const present = yield* endpoints.lockKeys(row.workspaceId, row.endpointId)
         if (present === undefined || present.publicKey !== null) return
-        const secret = yield* Effect.try({
-          try: () => Redacted.make(readKeys(Redacted.value(box.open(row, present.secret))).secret),
-          catch: (error) => error
-        }).pipe(
-          Effect.catchAll((error) =>
-            error instanceof SecretUnreadable
-              ? Effect.fail(invalid("/request/signatures", UNREADABLE))
-              : Effect.die(error)
-          )
+        const keys = yield* Either.mapLeft(box.open(row, present.secret), () =>
+          invalid("/request/signatures", UNREADABLE)
         )
+        const secret = Redacted.make(readKeys(Redacted.value(keys)).secret)
         yield* endpoints.setKeyPair(row.workspaceId, row.endpointId, sealed(row, secret, true))
       })
 

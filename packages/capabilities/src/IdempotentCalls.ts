@@ -9,7 +9,7 @@ import {
   IdempotencyRepo,
   type KeyOwner
 } from "@posthorn/persistence/repositories/IdempotencyRepo"
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Either, Option, Redacted } from "effect"
 
 /** An answer as it is sent to the caller. */
 export interface Given {
@@ -67,7 +67,7 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
       /** None if an answer with a secret is too old, or its master key is gone. */
       const bodyOf = (call: KeyedCall, { body, sealed }: FoundAnswer): Option.Option<string> => {
         if (sealed === null) return Option.fromNullable(body)
-        return Option.liftThrowable(() => Redacted.value(box.open(boxRow(call), sealed)))()
+        return Option.map(Either.getRight(box.open(boxRow(call), sealed)), Redacted.value)
       }
 
       const repeat = (call: KeyedCall, found: FoundAnswer) =>

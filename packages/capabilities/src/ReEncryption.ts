@@ -5,7 +5,7 @@
  * concurrent rotation wins. Secrets that no key opens are left unchanged and reported.
  * Source: spec §3.3 and docs/settings.md (ENCRYPTION_KEY).
  */
-import { SecretBox, type SecretRow, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox, type SecretRow } from "@posthorn/persistence/client/SecretBox"
 import { type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Effect } from "effect"
 
@@ -28,12 +28,9 @@ export const reEncryptAll = Effect.gen(function* () {
   const secrets = yield* SecretsRepo
 
   const anew = (row: SecretRow, sealed: Buffer) =>
-    Effect.try({
-      try: () => (box.isCurrent(sealed) ? sealed : box.seal(row, box.open(row, sealed))),
-      catch: (error) => error
-    }).pipe(
-      Effect.catchAll((error) => (error instanceof SecretUnreadable ? Effect.fail(error) : Effect.die(error)))
-    )
+    box.isCurrent(sealed)
+      ? Effect.succeed(sealed)
+      : Effect.map(box.open(row, sealed), (secret) => box.seal(row, secret))
 
   const reSeal = (row: SealedRow): Effect.Effect<Outcome> =>
     Effect.gen(function* () {

@@ -13,7 +13,7 @@ import { type RequestProfile, type SentRequestProfile, VALUE_MESSAGE } from "@po
 import { RequestSecrets, storedFor } from "@posthorn/domain/RequestSecrets"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { flawOf } from "@posthorn/egress/ClientCertificate"
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { Effect, Either, Option, Redacted, Schema } from "effect"
 
 import { InstallationPolicy } from "./InstallationPolicy.ts"
@@ -191,14 +191,11 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
       const { allowedTargets } = yield* InstallationPolicy
 
       /** Secrets that cannot be read are as good as none: they have to be sent again. */
-      const opened = (row: EndpointKey, sealed: Buffer): RequestSecrets => {
-        try {
-          return Option.getOrElse(decode(Redacted.value(box.open({ ...row, of: "request" }, sealed))), none)
-        } catch (error) {
-          if (error instanceof SecretUnreadable) return none()
-          throw error
-        }
-      }
+      const opened = (row: EndpointKey, sealed: Buffer): RequestSecrets =>
+        Either.getRight(box.open({ ...row, of: "request" }, sealed)).pipe(
+          Option.flatMap((text) => decode(Redacted.value(text))),
+          Option.getOrElse(none)
+        )
 
       /**
        * What is to be stored in the place of `present`; `sent` is undefined when only the URL may change. `isMoved`: the endpoint's

@@ -1,6 +1,6 @@
 /** Explains a signature to the receiver of an endpoint's deliveries. Nothing is stored. Source: spec §4.6. */
 
-import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { invalid, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { shapedBody } from "@posthorn/domain/RequestBody"
@@ -10,7 +10,8 @@ import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Either } from "effect"
+import { UNREADABLE } from "./Endpoints.ts"
 import { explainSignature, type Received } from "./SignatureVerdict.ts"
 
 const ID = /^[\x21-\x7e]{1,64}$/
@@ -58,8 +59,8 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
         const row = { workspaceId, endpointId }
         const known = {
           profile,
-          secret: box.open(row, sealed.secret),
-          previous: sealed.previousSecret && box.open(row, sealed.previousSecret),
+          secret: yield* Effect.mapError(box.open(row, sealed.secret), () => invalid("", UNREADABLE)),
+          previous: sealed.previousSecret && Either.getOrNull(box.open(row, sealed.previousSecret)),
           previousExpiresAt: sealed.previousSecretExpiresAt,
           sent: yield* sentUnder(endpointId, received, profile),
           now: new Date(yield* Clock.currentTimeMillis)

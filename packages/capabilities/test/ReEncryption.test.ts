@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
-import { make as makeBox, SecretBox } from "@posthorn/persistence/client/SecretBox"
+import { make as makeBox, openOrThrow, SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
@@ -49,7 +49,7 @@ const run = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>) =>
   reEncryptAll.pipe(Effect.provideService(SecretBox, makeBox(keys)), Effect.provide(SecretsRepo.Default))
 
 const opened = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>, rows: ReadonlyArray<Row>) =>
-  rows.map((row) => Redacted.value(makeBox(keys).open(row, row.secret)))
+  rows.map((row) => Redacted.value(openOrThrow(makeBox(keys), row, row.secret)))
 
 layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
   it.effect("§3.4 seals every secret with the newest key, so that the old key can be removed", () =>
@@ -64,13 +64,17 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
       expect(again).toEqual({ endpoints: 3, sealed: 0, unreadable: [] })
       expect(opened([newKey], after)).toEqual(["secret-0", "secret-1", "secret-2"])
       const withPrevious = after[1]!
-      expect(Redacted.value(makeBox([newKey]).open(withPrevious, withPrevious.previousSecret!))).toBe(
+      expect(Redacted.value(openOrThrow(makeBox([newKey]), withPrevious, withPrevious.previousSecret!))).toBe(
         "previous-1"
       )
       const { endpointId, requestSecrets, workspaceId } = withPrevious
-      const ofRequest = makeBox([newKey]).open({ workspaceId, endpointId, of: "request" }, requestSecrets!)
+      const ofRequest = openOrThrow(
+        makeBox([newKey]),
+        { workspaceId, endpointId, of: "request" },
+        requestSecrets!
+      )
       expect(Redacted.value(ofRequest)).toBe("request-1")
-      expect(() => makeBox([newKey]).open({ workspaceId, endpointId }, requestSecrets!)).toThrow()
+      expect(() => openOrThrow(makeBox([newKey]), { workspaceId, endpointId }, requestSecrets!)).toThrow()
     })
   )
 

@@ -12,7 +12,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Context, Data, Redacted } from "effect"
+import { Context, Data, Either, identity, Redacted } from "effect"
 
 const ID_BYTES = 8
 const NONCE_BYTES = 12
@@ -47,8 +47,8 @@ export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretB
   {
     /** Seals a text for the row. */
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
-    /** Opens what was sealed for the row; throws `SecretUnreadable`. */
-    readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
+    /** Opens what was sealed for the row. */
+    readonly open: (row: SecretRow, sealed: Uint8Array) => Either.Either<Redacted.Redacted, SecretUnreadable>
     /** A digest that nobody can compare with guesses without a master key. */
     readonly fingerprint: (row: SecretRow, digest: Uint8Array) => Buffer
     /** Whether the fingerprint is that of this digest; false if its master key is gone. */
@@ -77,19 +77,20 @@ export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): Secret
     return Buffer.concat([newest.id, nonce, sealed, cipher.getAuthTag()])
   }
 
-  const open = (row: SecretRow, sealed: Uint8Array) => {
+  const open: SecretBox["Type"]["open"] = (row, sealed) => {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
     const master = masters.find(({ id }) => id.equals(bytes.subarray(0, ID_BYTES)))
-    if (master === undefined) throw new SecretUnreadable({ endpointId: nameOf(row) })
+    if (master === undefined) return Either.left(new SecretUnreadable({ endpointId: nameOf(row) }))
     const nonce = bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES)
     const decipher = createDecipheriv("aes-256-gcm", master.key, nonce).setAAD(associated(row))
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
-    try {
-      const body = bytes.subarray(ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES)
-      return Redacted.make(decipher.update(body, undefined, "utf8") + decipher.final("utf8"))
-    } catch {
-      throw new SecretUnreadable({ endpointId: nameOf(row) })
-    }
+    return Either.try({
+      try: () => {
+        const body = bytes.subarray(ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES)
+        return Redacted.make(decipher.update(body, undefined, "utf8") + decipher.final("utf8"))
+      },
+      catch: () => new SecretUnreadable({ endpointId: nameOf(row) })
+    })
   }
 
   const fingerprintBy = ({ id, key }: MasterKey, row: SecretRow, digest: Uint8Array) =>
@@ -107,3 +108,7 @@ export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): Secret
     isCurrent: (sealed) => newest.id.equals(Buffer.from(sealed).subarray(0, ID_BYTES))
   }
 }
+
+/** The same for a caller that cannot go on without it: throws `SecretUnreadable`. */
+export const openOrThrow = (box: SecretBox["Type"], row: SecretRow, sealed: Uint8Array): Redacted.Redacted =>
+  Either.getOrThrowWith(box.open(row, sealed), identity)

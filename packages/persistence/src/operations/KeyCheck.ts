@@ -3,8 +3,8 @@
  * a wrong key would show only in deliveries that are not sent. Source: docs/settings.md (ENCRYPTION_KEY).
  */
 
-import { Effect } from "effect"
-import { SecretBox, SecretUnreadable } from "../client/SecretBox.ts"
+import { Effect, Either } from "effect"
+import { SecretBox } from "../client/SecretBox.ts"
 import { SecretsRepo } from "./SecretsRepo.ts"
 
 const LOOKED_AT = 1_000
@@ -15,15 +15,7 @@ export const keyWarning = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo
   const rows = yield* secrets.after(START, LOOKED_AT)
-  const opened = rows.filter((row) => {
-    try {
-      box.open(row, row.secret)
-      return true
-    } catch (error) {
-      if (error instanceof SecretUnreadable) return false
-      throw error
-    }
-  })
+  const opened = rows.filter((row) => Either.isRight(box.open(row, row.secret)))
   if (opened.length === rows.length) return undefined
   const of = rows.length === LOOKED_AT ? `the first ${LOOKED_AT}` : String(rows.length)
   return `ENCRYPTION_KEY opens ${opened.length} of ${of} signing secrets: nothing is sent to the other endpoints. Add the key that their secrets were sealed with, separated by a comma.`

@@ -16,7 +16,7 @@ describe("SecretBox", () => {
 
     const sealed = box.seal(row, Redacted.make(secret))
 
-    assert.strictEqual(Redacted.value(box.open(row, sealed)), secret)
+    assert.strictEqual(Redacted.value(SecretBox.openOrThrow(box, row, sealed)), secret)
     assert.isFalse(sealed.includes(secret))
     assert.isFalse(sealed.includes(Buffer.from(secret.slice(6), "base64")))
     assert.notDeepEqual(box.seal(row, Redacted.make(secret)), sealed)
@@ -28,9 +28,12 @@ describe("SecretBox", () => {
     const changed = Buffer.from(sealed)
     changed[25]! ^= 1
 
-    assert.throws(() => box.open({ ...row, endpointId: "whe_2" }, sealed), /ENCRYPTION_KEY/)
-    assert.throws(() => box.open({ ...row, workspaceId: "wsp_2" }, sealed), /ENCRYPTION_KEY/)
-    assert.throws(() => box.open(row, changed), /ENCRYPTION_KEY/)
+    assert.throws(() => SecretBox.openOrThrow(box, { ...row, endpointId: "whe_2" }, sealed), /ENCRYPTION_KEY/)
+    assert.throws(
+      () => SecretBox.openOrThrow(box, { ...row, workspaceId: "wsp_2" }, sealed),
+      /ENCRYPTION_KEY/
+    )
+    assert.throws(() => SecretBox.openOrThrow(box, row, changed), /ENCRYPTION_KEY/)
   })
 
   it("§3.4 a fingerprint is told by the keys that are there, of this row and digest only", () => {
@@ -50,7 +53,7 @@ describe("SecretBox", () => {
   it("§3.4 opens what an earlier release sealed", () => {
     const box = SecretBox.make([Redacted.make(new Uint8Array(32).map((_, i) => i))])
 
-    const opened = box.open(row, Buffer.from(SEALED_BEFORE, "base64"))
+    const opened = SecretBox.openOrThrow(box, row, Buffer.from(SEALED_BEFORE, "base64"))
 
     assert.strictEqual(Redacted.value(opened), secret)
   })
@@ -61,9 +64,12 @@ describe("SecretBox", () => {
 
     const sealed = box.seal(answer, Redacted.make(secret))
 
-    assert.strictEqual(Redacted.value(box.open(answer, sealed)), secret)
-    assert.throws(() => box.open({ ...answer, idempotencyKey: "whe_2" }, sealed), /ENCRYPTION_KEY/)
-    assert.throws(() => box.open(row, sealed), /ENCRYPTION_KEY/)
+    assert.strictEqual(Redacted.value(SecretBox.openOrThrow(box, answer, sealed)), secret)
+    assert.throws(
+      () => SecretBox.openOrThrow(box, { ...answer, idempotencyKey: "whe_2" }, sealed),
+      /ENCRYPTION_KEY/
+    )
+    assert.throws(() => SecretBox.openOrThrow(box, row, sealed), /ENCRYPTION_KEY/)
   })
 
   it("§10 opens with any of its keys and seals with the newest", () => {
@@ -72,9 +78,9 @@ describe("SecretBox", () => {
 
     const both = SecretBox.make([newer, older])
 
-    assert.strictEqual(Redacted.value(both.open(row, sealed)), secret)
+    assert.strictEqual(Redacted.value(SecretBox.openOrThrow(both, row, sealed)), secret)
     assert.isFalse(both.isCurrent(sealed))
     assert.isTrue(both.isCurrent(both.seal(row, Redacted.make(secret))))
-    assert.throws(() => SecretBox.make([newer]).open(row, sealed), /ENCRYPTION_KEY/)
+    assert.throws(() => SecretBox.openOrThrow(SecretBox.make([newer]), row, sealed), /ENCRYPTION_KEY/)
   })
 })

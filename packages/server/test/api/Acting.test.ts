@@ -243,7 +243,7 @@ layer(testServer(), { excludeTestServices: true })("rotating a secret", (it) => 
 
       const box = SecretBox.make([MASTER_KEY])
       const opened = (sealed: Buffer) =>
-        Redacted.value(box.open({ workspaceId: ws.workspaceId, endpointId: id }, sealed))
+        Redacted.value(SecretBox.openOrThrow(box, { workspaceId: ws.workspaceId, endpointId: id }, sealed))
       expect(opened(row!.secret)).toBe(second.body.signingSecret)
       expect(opened(row!.previous)).toBe(first.body.signingSecret)
       const rotatedAt = Date.parse(String(second.body.previousSecretExpiresAt)) - 86_400_000

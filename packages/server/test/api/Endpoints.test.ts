@@ -322,9 +322,11 @@ layer(testServer(), { excludeTestServices: true })("signing secrets", (it) => {
       expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
       expect(rotated.headers.get("cache-control")).toBe("no-store")
       expect(row!.secret.toString("latin1")).not.toContain(secret.slice(6, 20))
-      expect(Redacted.value(box.open(place, row!.secret))).toBe(secret)
-      expect(Redacted.value(box.open(place, row!.previous))).toMatch(/^whsec_/)
-      expect(() => box.open({ ...place, endpointId: unknown("whe_") }, row!.secret)).toThrow()
+      expect(Redacted.value(SecretBox.openOrThrow(box, place, row!.secret))).toBe(secret)
+      expect(Redacted.value(SecretBox.openOrThrow(box, place, row!.previous))).toMatch(/^whsec_/)
+      expect(() =>
+        SecretBox.openOrThrow(box, { ...place, endpointId: unknown("whe_") }, row!.secret)
+      ).toThrow()
       expect(`${detail.text}${audit.text}`).not.toContain(secret)
     })
   )
@@ -347,7 +349,9 @@ layer(testServer(), { excludeTestServices: true })("signing secrets", (it) => {
       const [row] = yield* sql<{ secret: Buffer }>`
         select secret from posthorn.endpoints where id = ${endpoint.id}`
       const place = { workspaceId: ws.workspaceId, endpointId: endpoint.id }
-      expect(Redacted.value(SecretBox.make([MASTER_KEY]).open(place, row!.secret))).toBe(signingSecret)
+      expect(Redacted.value(SecretBox.openOrThrow(SecretBox.make([MASTER_KEY]), place, row!.secret))).toBe(
+        signingSecret
+      )
       expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
       expect([created.headers.get("cache-control"), unseen.headers.get("cache-control")]).toEqual([
         "no-store",

@@ -246,4 +246,21 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
       yield* publish(ws)
     })
   )
+
+  it.effect("§3.3 a secret that no key opens is a refusal, and a previous one is as good as gone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { endpointId, explain, headersBy, rotate } = yield* world
+      const secret = yield* rotate
+      const lose = (column: string) =>
+        sql`update posthorn.endpoints set ${sql(column)} = sha512(${sql(column)}) where id = ${endpointId}`
+      yield* lose("previous_secret")
+      expect((yield* explain(headersBy([secret]))).verdict).toBe("right")
+      yield* lose("secret")
+      expect(yield* explain(headersBy([secret]))).toMatchObject({
+        status: 400,
+        issues: [{ path: "", message: expect.stringContaining("ENCRYPTION_KEY") }]
+      })
+    })
+  )
 })

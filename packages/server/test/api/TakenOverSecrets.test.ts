@@ -140,7 +140,9 @@ layer(serverAndWorker, { excludeTestServices: true })("a secret that is taken ov
         select secret from posthorn.endpoints where id = ${answers.created.body.id}`
         const box = SecretBox.make([MASTER_KEY])
         const where = { workspaceId: ws.workspaceId, endpointId: answers.created.body.id }
-        expect(Redacted.value(box.open(where, row!.secret))).toBe(secrets[0]!.replace("whsec_", "taken_"))
+        expect(Redacted.value(SecretBox.openOrThrow(box, where, row!.secret))).toBe(
+          secrets[0]!.replace("whsec_", "taken_")
+        )
       })
   )
 })

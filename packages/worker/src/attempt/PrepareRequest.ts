@@ -21,7 +21,7 @@ import { hmacKeysOf, readKeys } from "@posthorn/domain/SigningSecret"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { concealedIn } from "@posthorn/egress/Concealment"
-import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { openOrThrow, type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodePrivateKey, type SigningKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
@@ -124,7 +124,9 @@ export const makePrepare = (
     { schemes }: RequestPlan
   ): Signers => {
     const open = (sealed: Uint8Array) => {
-      const { privateKey, secret } = readKeys(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
+      const { privateKey, secret } = readKeys(
+        Redacted.value(openOrThrow(box, { workspaceId, endpointId }, sealed))
+      )
       const hmac = hmacKeysOf(secret)
       const pair = privateKey === null ? [] : [decodePrivateKey(privateKey)]
       const standard = schemes.flatMap(
@@ -146,7 +148,9 @@ export const makePrepare = (
       ? null
       : readable(
           { endpointId },
-          readSecrets(Redacted.value(box.open({ workspaceId, endpointId, of: "request" }, requestSecrets)))
+          readSecrets(
+            Redacted.value(openOrThrow(box, { workspaceId, endpointId, of: "request" }, requestSecrets))
+          )
         )
 
   return (row, { createdAt, endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {

@@ -61,7 +61,7 @@ const box = SecretBox.make([Redacted.make(Buffer.from(ENCRYPTION_KEY, "base64"))
 const keyOf = (endpoint: Row): Buffer => {
   const where = { workspaceId: endpoint.workspace_id as string, endpointId: endpoint.id as string }
   const sealed = Buffer.from((endpoint.secret as string).slice(2), "hex")
-  return decodeSecret(Redacted.value(box.open(where, sealed)))
+  return decodeSecret(Redacted.value(SecretBox.openOrThrow(box, where, sealed)))
 }
 
 /** The order of a fact among the others; see `attemptsOf`. */
