@@ -470,6 +470,40 @@ const optionsOf = (name: string): ReadonlyArray<string> => {
   return ["--help", ...(help.replace(ANSI, "").match(/--[a-z][a-z-]*/g) ?? [])]
 }
 
+/** The first sentence of its description. */
+const aboutOf = (command: (typeof commands)[number]) => {
+  const page = HelpDoc.toAnsiText(Command.getHelp(command as never, CliConfig.defaultConfig))
+  const [, about = ""] = tidy(page.replace(ANSI, "")).split("\n\n")
+  return about.replaceAll("\n", " ").split(/(?<=\.) /)[0]!
+}
+
+const lineOf = (command: (typeof commands)[number]): ReadonlyArray<string> =>
+  [...Command.getNames(command as never)].flatMap((name) => [
+    `  ${name.padEnd(15)}${aboutOf(command)}`,
+    ...(name in WITHIN ? [`  ${"".padEnd(15)}${WITHIN[name]!.join(", ")}`] : [])
+  ])
+
+const runs = (command: (typeof commands)[number]) =>
+  command === doctorCommand || roleCommands.includes(command as never)
+
+/** What `posthorn help` prints, made from the commands. */
+export const help =
+  () => `posthorn ${VERSION}: delivers a platform's webhooks: signed, retried, evidenced, replayable.
+
+Usage: posthorn <command>
+
+Run it; everything is configured through the environment, see docs/settings.md:
+${commands.filter(runs).flatMap(lineOf).join("\n")}
+
+Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.md:
+${commands
+  .filter((command) => !runs(command))
+  .flatMap(lineOf)
+  .join("\n")}
+
+--json prints the REST answer and nothing else. posthorn COMMAND --help says more; posthorn --completions bash, zsh or
+fish prints a completion script.`
+
 const tree = Command.make("posthorn").pipe(Command.withSubcommands(commands))
 
 const ANSI = /\u001b\[[0-9;]*m/g

@@ -28,6 +28,17 @@ describe("help of a command", () => {
     )
   })
 
+  it("§10 names every command, and every subcommand", () => {
+    const { stdout } = posthorn("help")
+    const script = posthorn("--completions", "bash").stdout
+    const names = new Set(
+      [...script.matchAll(/ posthorn\w*,([a-z_]+)\)/g)].map(([, name]) => name!.replaceAll("__", "-"))
+    )
+    expect(names.size).toBeGreaterThan(25)
+    for (const name of names) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`))
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120)
+  })
+
   it("§10 is found in every usual way", () => {
     expect(posthorn("help", "replay").stdout).toBe(posthorn("replay", "--help").stdout)
     for (const name of ["serve", "work", "doctor", "mcp", "console-link", "endpoints"]) {
