@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs"
 import { SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import { Effect, Option, ParseResult, Redacted, Schema } from "effect"
 import { misused } from "../command/CommandFailed.ts"
+import { withoutMark } from "./JsonInput.ts"
 import { members, print } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 
@@ -26,7 +27,7 @@ export interface TakenOver {
 const STANDARD_INPUT = "-"
 
 const fileOf = (option: string, path: string) =>
-  Effect.try(() => readFileSync(path === STANDARD_INPUT ? process.stdin.fd : path, "utf8")).pipe(
+  Effect.try(() => withoutMark(readFileSync(path === STANDARD_INPUT ? process.stdin.fd : path, "utf8"))).pipe(
     Effect.catchAll(() => misused(`--${option}: the file ${path} cannot be read`))
   )
 

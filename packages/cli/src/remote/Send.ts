@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { buffer } from "node:stream/consumers"
 import { Effect, Option } from "effect"
 import { misused } from "../command/CommandFailed.ts"
+import { withoutMark } from "./JsonInput.ts"
 import { print } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 
@@ -19,13 +20,13 @@ const payloadOf = ({ file, payload }: Send) => {
     return misused("Give the payload as an argument or with --file, not both")
   if (Option.isSome(file))
     return Effect.try({
-      try: () => readFileSync(file.value, "utf8"),
+      try: () => withoutMark(readFileSync(file.value, "utf8")),
       catch: (error) => error as NodeJS.ErrnoException
     }).pipe(Effect.catchAll(({ code }) => misused(`${file.value} cannot be read (${code})`)))
   if (Option.isNone(payload))
     return misused("What is the payload? Give it as JSON, with --file F, or - for standard input")
   return payload.value === "-"
-    ? Effect.promise(async () => (await buffer(process.stdin)).toString("utf8"))
+    ? Effect.promise(async () => withoutMark((await buffer(process.stdin)).toString("utf8")))
     : Effect.succeed(payload.value)
 }
 

@@ -10,14 +10,14 @@ import { asked, asOperator, call, folder, json, posthorn, receiver, runDev } fro
 runDev()
 
 describe("posthorn send", () => {
-  it("§2.7 publishes to the last digit, from an argument, a file and standard input", async () => {
+  it("§2.7 publishes to the last digit, from an argument, a file and standard input, behind a byte order mark too", async () => {
     const payload = '{"b": 1200.50, "a": 12345678901234567890}'
-    writeFileSync(join(folder, "payload.json"), `${payload}\n`)
+    writeFileSync(join(folder, "payload.json"), `\uFEFF${payload}\n`)
 
     const sent = [
       await json("send", "cli.sent", payload),
       await json("send", "--file", join(folder, "payload.json"), "cli.sent"),
-      JSON.parse((await runCommand(["send", "cli.sent", "-", "--json"], asked(), payload)).out)
+      JSON.parse((await runCommand(["send", "cli.sent", "-", "--json"], asked(), `\uFEFF${payload}`)).out)
     ]
 
     for (const { id } of sent)
