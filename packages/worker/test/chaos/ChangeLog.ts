@@ -57,7 +57,7 @@ const RECORD = `
       #variable_conflict use_variable
       begin
         insert into chaos.log (kind, new) values ('record', jsonb_build_object('attempt_ids', attempt_ids,
-          'endpoints', endpoints, 'generations', generations, 'arrivals', arrivals, 'retry_afters', retry_afters));
+          'endpoints', endpoints, 'generations', generations, 'arrivals', arrivals, 'retry_afters', waits));
         return query select * from posthorn.record_itself(%s);
       end $w$ $f$, arguments, result, names);
   end $do$`
