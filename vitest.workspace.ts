@@ -17,12 +17,19 @@ const project = (name: string, groupOrder: number, pool: "forks" | "threads", in
   test: { name, pool, include: [include], sequence: { groupOrder } }
 })
 
+const measured = (...given: Parameters<typeof project>) => {
+  const one = project(...given)
+  return { ...one, test: { ...one.test, poolOptions: { forks: { minForks: 1, maxForks: 1 } } } }
+}
+
 export default defineConfig({
   test: {
     projects: [
       project("shared", 0, "threads", "packages/*/test/**/!(*.alone|*.deep).test.ts"),
       project("alone", 1, "forks", "packages/*/test/**/*.alone.test.ts"),
-      project("deep", 2, "forks", "packages/*/test/**/*.deep.test.ts")
+      project("deep", 2, "forks", "packages/*/test/{,!(bounds)/**/}*.deep.test.ts"),
+      // What they measure must not be measured beside another test.
+      measured("deep-bounds", 3, "forks", "packages/*/test/**/bounds/*.deep.test.ts")
     ],
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
     setupFiles: ["CheckedRows", "EffectEquality", "PlainIt"].map((name) =>

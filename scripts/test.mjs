@@ -16,7 +16,7 @@ import { onOrphaned } from "./orphaned.mjs"
 
 const runVitest = (countFile) => {
   const given = process.argv.slice(2)
-  const projects = given.some((argument) => argument.startsWith("--project")) ? [] : ["--project=!deep"]
+  const projects = given.some((argument) => argument.startsWith("--project")) ? [] : ["--project=!deep*"]
   const reporters = given.some((argument) => argument.startsWith("--reporter")) ? [] : ["--reporter=default"]
   const ours = [
     "--config",
