@@ -132,6 +132,8 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
           failed: 1,
           failedPermanent: 1,
           deadLettered: 1,
+          givenUp: 2,
+          recovered: 0,
           successRate: 0.25,
           p50Ms: 10,
           p95Ms: 10
