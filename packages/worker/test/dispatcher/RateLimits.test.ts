@@ -151,7 +151,7 @@ layer(Setting, { excludeTestServices: true })("a rate", (it) => {
       const { id } = yield* endpoint(acme, receiver.url("/"))
       yield* setPolicy(id, { rateLimit: { requests: 3, perSeconds: 3_600 } })
       yield* publish(acme, 2)
-      yield* sql`update posthorn.shards set owner = 'dead' where shard = posthorn.shard_of(${id})`
+      yield* sql`update posthorn.shards set owner = 'dead', began = true where shard = posthorn.shard_of(${id})`
       yield* Effect.scoped(Effect.zipRight(worker(), delivered(acme, 1)))
       yield* publish(acme, 2)
       // It gave the shard back: this one must learn of the death from what was stored.
