@@ -227,7 +227,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L18: a shard that is handed over starts nothing until its last request is over": {
     mood: "joining",
-    engine: () => without(Dispatcher, "retake")
+    engine: () => {
+      const restore = [without(Dispatcher, "holdBack"), without(Dispatcher, "retake")]
+      return () => {
+        for (const each of restore) each()
+      }
+    }
   },
   "L19: no look-back while deaf": { mood: "deaf", tuning: { lookBackMs: 0 } },
   "L19: no rereading when listening begins": {
