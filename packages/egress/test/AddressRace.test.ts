@@ -6,9 +6,9 @@ import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
 import { AddressRace } from "../src/AddressRace.ts"
 
-/** Where the second address of a test stands: nobody has loopback addresses of this range. */
-const SECOND = "127.77.0.2"
+/** The addresses of a name, in the range of loopback, where nobody else listens. */
 const FIRST = "127.77.0.1"
+const SECOND = "127.77.0.2"
 
 /**
  * Listens at `FIRST` and takes no connection until it goes on: the queue of connections that wait is full, so the kernel
