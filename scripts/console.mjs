@@ -27,7 +27,7 @@ const newest = (path) => {
     .reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
 }
 
-export const isConsoleCurrent = () => {
+const isConsoleCurrent = () => {
   const index = join(consoleFolder, "index.html")
   return (
     existsSync(index) &&

@@ -48,7 +48,7 @@ const fields = {
   )
 }
 
-export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })
+const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })
 
 export const CreatedApiToken = Schema.Struct({
   ...fields,
@@ -59,7 +59,7 @@ export type CreatedApiToken = typeof CreatedApiToken.Type
 const END =
   "When it ends: at the latest when its maker does, as it does when this is null or left out. Never, when its maker does not."
 
-export const CreateApiToken = Schema.Struct({
+const CreateApiToken = Schema.Struct({
   name: Label(200, "What it is for.", "Billing service"),
   scopes: Schema.Array(Scope)
     .pipe(Schema.minItems(1), Schema.maxItems(50))
@@ -95,7 +95,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
     })
   )
 
-export const ApiTokenPage = PageOf("ApiToken", ApiToken)
+const ApiTokenPage = PageOf("ApiToken", ApiToken)
 
 const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))

@@ -9,7 +9,7 @@ import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { Moment, PageOf, pageQuery, Slug, Storable, strictRequest } from "./Shapes.ts"
 
-export const AuditEvent = Schema.Struct({
+const AuditEvent = Schema.Struct({
   id: Id("audit"),
   action: Text("What was done.", "webhook.endpoint_updated"),
   actor: Schema.Struct({
@@ -47,7 +47,7 @@ export const AuditEvent = Schema.Struct({
   description: "One change, written together with it. Never altered."
 })
 
-export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
+const AuditEventPage = PageOf("AuditEvent", AuditEvent)
 
 /** What both logs are filtered by. */
 const filters = {

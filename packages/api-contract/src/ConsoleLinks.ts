@@ -11,7 +11,7 @@ import { IdParam, idempotencyKey, Slug, strictRequest, withStatus } from "./Shap
 
 const MAX_SECONDS = 3600
 
-export const CreateConsoleLink = Schema.Struct({
+const CreateConsoleLink = Schema.Struct({
   memberId: Schema.optional(
     IdParam("member", "Signs in as this member, with the role the member has at the time.")
   ),

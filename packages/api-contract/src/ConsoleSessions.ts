@@ -33,7 +33,7 @@ export const ConsoleSession = Schema.Struct({
 }).annotations({ identifier: "ConsoleSession", description: "A browser that is signed in to the console." })
 export type ConsoleSession = typeof ConsoleSession.Type
 
-export const ConsoleSessionPage = PageOf("ConsoleSession", ConsoleSession)
+const ConsoleSessionPage = PageOf("ConsoleSession", ConsoleSession)
 
 const listConsoleSessions = HttpApiEndpoint.get("listConsoleSessions", "/workspaces/:slug/console-sessions")
   .setPath(Schema.Struct({ slug: Slug }))

@@ -29,7 +29,7 @@ import {
 } from "./Shapes.ts"
 
 /** Filters that every list of deliveries takes. */
-export const deliveryFilters = {
+const deliveryFilters = {
   status: Schema.optional(DeliveryStatus),
   eventType: Schema.optional(EventType),
   recovered: Schema.optional(

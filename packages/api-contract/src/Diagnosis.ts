@@ -88,7 +88,7 @@ const Finding = Schema.Struct({
   nextSteps: Schema.Array(NextStep).annotations({ description: "In the order to take them." })
 }).annotations({ identifier: "Finding" })
 
-export const EndpointDiagnosis = Schema.Struct({
+const EndpointDiagnosis = Schema.Struct({
   endpointId: EndpointId,
   health: Schema.Literal("healthy", "failing", "unstable", "disabled", "unproven").annotations({
     description:

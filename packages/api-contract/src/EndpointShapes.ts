@@ -14,7 +14,7 @@ const Enabled = Schema.Boolean.annotations({
   examples: [true]
 })
 
-export const endpointFields = {
+const endpointFields = {
   id: Id("endpoint"),
   url: Text("Where deliveries are posted.", URL_OF_RECEIVER),
   description: NullOr(Schema.String, "For people.", "Billing"),
@@ -89,7 +89,7 @@ export type WebhookEndpointDetail = typeof WebhookEndpointDetail.Type
 
 export const WebhookEndpointPage = PageOf("WebhookEndpoint", WebhookEndpoint)
 
-export const EventTypes = Schema.Array(EventTypePattern)
+const EventTypes = Schema.Array(EventTypePattern)
   .pipe(Schema.minItems(1), Schema.maxItems(100))
   .annotations({
     description: "Exact event types, `prefix.*`, or `*`; 1 to 100 of them.",
@@ -118,7 +118,7 @@ const ExternalIdOrNull = NullOr(
 
 const METADATA_MEMBERS = 20
 
-export const Metadata = Schema.Record({
+const Metadata = Schema.Record({
   // JavaScript would take a member of this name for something else, and lose it in silence.
   key: Storable.pipe(
     Schema.minLength(1),
@@ -146,14 +146,14 @@ export const PolicyOrNull = NullOr(
   { retries: { kind: "patient" }, disableAfter: { kind: "failing_for", seconds: 86_400 } }
 )
 
-export const RequestOrNull = NullOr(
+const RequestOrNull = NullOr(
   SentRequestProfile,
   "What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.",
   null
 )
 
 /** The URL is any text here; the capability validates it, so that a bad one is `InvalidWebhookUrl`. */
-export const Url = Schema.String.annotations({
+const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
   examples: [URL_OF_RECEIVER]
 })

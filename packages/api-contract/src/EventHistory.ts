@@ -45,9 +45,9 @@ export const Event = Schema.Struct({
 }).annotations({ identifier: "Event", description: "One thing that happened on the platform." })
 export type Event = typeof Event.Type
 
-export const EventPage = PageOf("Event", Event)
+const EventPage = PageOf("Event", Event)
 
-export const EventTypeSummary = Schema.Struct({
+const EventTypeSummary = Schema.Struct({
   eventType: Text("The type itself.", "invoice.paid"),
   lastSeenAt: Timestamp.annotations({ description: "When an event of it was last published." }),
   lastDay: Integer("How many were published in the last 24 hours.", 998),
@@ -57,7 +57,7 @@ export const EventTypeSummary = Schema.Struct({
   description: "One event type that was published, and who wants it."
 })
 
-export const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
+const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
 
 export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/events")
   .setPath(Schema.Struct({ slug: Slug }))

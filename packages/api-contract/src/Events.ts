@@ -11,7 +11,7 @@ import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { idempotencyKey, JsonValue, Slug, Storable, strictRequest, withStatus } from "./Shapes.ts"
 
-export const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
+const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
     "Publishing again with the same key within 24 hours creates nothing and gives the first answer.",
   examples: ["invoice-7-paid"],
@@ -24,7 +24,7 @@ export const PublishEvent = Schema.Struct({
   idempotencyKey: Schema.optional(IdempotencyKey)
 }).annotations({ identifier: "PublishEvent" })
 
-export const PublishedEvent = Schema.Struct({
+const PublishedEvent = Schema.Struct({
   id: Id("event"),
   eventType: TypeOfEvent,
   deliveryIds: Schema.Array(Schema.String).annotations({
@@ -75,7 +75,7 @@ export const PublishEvents = Schema.Struct({
   parseOptions: { errors: "first", exact: true, onExcessProperty: "error" }
 })
 
-export const PublishedEvents = Schema.Struct({
+const PublishedEvents = Schema.Struct({
   items: Schema.Array(PublishedEvent).annotations({
     description: "One answer per event, in the order they were sent."
   })

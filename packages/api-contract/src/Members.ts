@@ -30,7 +30,7 @@ export const Member = Schema.Struct({
 }).annotations({ identifier: "Member", description: "A person who may use the console." })
 export type Member = typeof Member.Type
 
-export const MemberPage = PageOf("Member", Member)
+const MemberPage = PageOf("Member", Member)
 
 /** Only as strict as needed to tell an address from other text: only sending mail can tell whether it exists. */
 const Email = Schema.String.pipe(
@@ -45,11 +45,11 @@ const Email = Schema.String.pipe(
 
 const Name = Label(200, "For people.", "Ada Lovelace")
 
-export const AddMember = Schema.Struct({ email: Email, name: Name, role: RoleOfMember }).annotations({
+const AddMember = Schema.Struct({ email: Email, name: Name, role: RoleOfMember }).annotations({
   identifier: "AddMember"
 })
 
-export const UpdateMember = Schema.Struct({
+const UpdateMember = Schema.Struct({
   email: Schema.optional(Email),
   name: Schema.optional(Name),
   role: Schema.optional(RoleOfMember)

@@ -27,7 +27,7 @@ export const Notification = Schema.Struct({
 }).annotations({ identifier: "Notification", description: "Something the workspace should look at." })
 export type Notification = typeof Notification.Type
 
-export const NotificationPage = PageOf("Notification", Notification)
+const NotificationPage = PageOf("Notification", Notification)
 
 const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/:slug/notifications")
   .setPath(Schema.Struct({ slug: Slug }))

@@ -79,7 +79,7 @@ export const Replay = Schema.Struct({
 })
 export type Replay = typeof Replay.Type
 
-export const ReplayPage = PageOf("Replay", Replay)
+const ReplayPage = PageOf("Replay", Replay)
 
 export const ReplayCount = Schema.Struct({
   matched: Integer("Deliveries and missed events that a job over the same range would cover.", 7),
@@ -89,7 +89,7 @@ export const ReplayCount = Schema.Struct({
 
 const UNTIL = "Those created before then; null or left out: all up to now."
 
-export const StartReplay = Schema.Struct({
+const StartReplay = Schema.Struct({
   statuses: withDefault(
     Schema.Array(ReplayableStatus)
       .pipe(Schema.minItems(1), Schema.maxItems(3))

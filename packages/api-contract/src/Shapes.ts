@@ -150,7 +150,7 @@ const Limit = Clamped(
 )
 
 /** Marks, only for the compiler, a member that callers may omit and operations always get: see `WithDefaults`. */
-export interface FilledIn {
+interface FilledIn {
   readonly "there is no such value": never
 }
 
@@ -162,7 +162,7 @@ export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   })
 
 /** A request as its operation gets it: members with a default are always present. */
-export type WithDefaults<T> = {
+type WithDefaults<T> = {
   readonly [K in keyof T as K extends Defaulted<T> ? never : K]: T[K]
 } & {
   readonly [K in Defaulted<T>]-?: Exclude<T[K], FilledIn | undefined>

@@ -32,7 +32,7 @@ const ReceivedHeaders = Schema.declare(isHeaders).annotations({
   examples: [SIGNED]
 })
 
-export const ExplainSignature = Schema.Struct({
+const ExplainSignature = Schema.Struct({
   headers: ReceivedHeaders,
   body: Text("The raw body as your receiver got it, to the letter.", DELIVERED)
 }).annotations({ identifier: "ExplainSignature" })

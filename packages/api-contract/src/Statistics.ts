@@ -25,12 +25,12 @@ const figures = {
   )
 }
 
-export const HourStats = Schema.Struct({
+const HourStats = Schema.Struct({
   hour: Timestamp.annotations({ description: "When the hour begins, in UTC." }),
   ...figures
 }).annotations({ identifier: "HourStats" })
 
-export const EndpointStats = Schema.Struct({
+const EndpointStats = Schema.Struct({
   hours: Schema.Array(HourStats).annotations({
     description: "One entry for each hour, oldest first; the last is the present, unfinished one."
   }),
@@ -79,7 +79,7 @@ export const getEndpointStats = HttpApiEndpoint.get(
     })
   )
 
-export const WorkspaceOverviewDto = Schema.Struct({
+const WorkspaceOverviewDto = Schema.Struct({
   workspace: Schema.Struct({
     id: Id("workspace"),
     slug: SlugOfWorkspace,

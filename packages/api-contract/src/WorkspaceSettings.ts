@@ -20,7 +20,7 @@ export const WorkspaceSettings = Schema.Struct({
 })
 export type WorkspaceSettings = typeof WorkspaceSettings.Type
 
-export const UpdateWorkspaceSettings = Schema.Struct({ policy: Schema.optional(PolicyOrNull) }).annotations({
+const UpdateWorkspaceSettings = Schema.Struct({ policy: Schema.optional(PolicyOrNull) }).annotations({
   identifier: "UpdateWorkspaceSettings",
   examples: [{ policy: { retries: { kind: "patient" } } }]
 })

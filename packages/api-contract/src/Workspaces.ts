@@ -27,7 +27,7 @@ export const Workspace = Schema.Struct({
 })
 export type Workspace = typeof Workspace.Type
 
-export const CreateWorkspace = Schema.Struct({
+const CreateWorkspace = Schema.Struct({
   slug: Schema.String.pipe(Schema.pattern(SLUG_PATTERN)).annotations({
     description: "Lower-case letters, digits and inner hyphens; at most 48 characters; part of every path.",
     examples: ["acme"],
@@ -56,7 +56,7 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
     })
   )
 
-export const WorkspacePage = PageOf("Workspace", Workspace)
+const WorkspacePage = PageOf("Workspace", Workspace)
 
 const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
   .middleware(OperatorGate)
@@ -74,7 +74,7 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
     })
   )
 
-export const FleetWorkspace = Schema.Struct({
+const FleetWorkspace = Schema.Struct({
   id: Id("workspace"),
   slug: SlugOfWorkspace,
   name: Text("For people.", "Acme Inc."),
@@ -114,7 +114,7 @@ const Limit = (description: string, most: number, example: number) =>
 
 const INTEGER_MOST = 2_147_483_647
 
-export const UpdateWorkspace = Schema.Struct({
+const UpdateWorkspace = Schema.Struct({
   name: Schema.optional(Label(200, "For people.", "Acme Inc.")),
   limits: Schema.optionalWith(
     Schema.Struct({

@@ -19,7 +19,7 @@ import {
   reachesLoopback
 } from "./IpAddress.ts"
 
-export interface AllowedTarget {
+interface AllowedTarget {
   /** The entry as written. */
   readonly text: string
   readonly where: Network | string

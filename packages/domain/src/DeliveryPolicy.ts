@@ -77,7 +77,7 @@ export const DisableAfter = Schema.Union(
 export type DisableAfter = typeof DisableAfter.Type
 
 /** The longest window of a rate, in seconds. */
-export const LONGEST_TIMEOUT_SECONDS = 60
+const LONGEST_TIMEOUT_SECONDS = 60
 export const RATE_LONGEST_SECONDS = 3_600
 
 export const RateLimit = Schema.Struct({

@@ -11,7 +11,7 @@ const WORD = "[A-Za-z0-9_]+"
 const TYPE = new RegExp(`^${WORD}(\\.${WORD})*$`)
 const PATTERN = new RegExp(`^(?:\\*|${WORD}(\\.${WORD})*(\\.\\*)?)$`)
 
-export const EVENT_TYPE_LIMIT = 128
+const EVENT_TYPE_LIMIT = 128
 
 export const EventType = Schema.String.pipe(
   Schema.maxLength(EVENT_TYPE_LIMIT),

@@ -125,7 +125,7 @@ const isIsatap = (address: Address): boolean =>
   (address[8]! & 0xfd) === 0 && address[9] === 0 && address[10] === 0x5e && address[11] === 0xfe
 
 /** Whether Posthorn never delivers to this address, unless the operator allows it. */
-export const isRefused = (address: Address): boolean => {
+const isRefused = (address: Address): boolean => {
   if (address.length === 4) return REFUSED_V4.some((refused) => contains(refused, address))
   if (!contains(UNICAST_V6, address) || isIsatap(address)) return true
   return REFUSED_V6.some((refused) => contains(refused, address))

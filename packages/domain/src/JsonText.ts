@@ -87,7 +87,7 @@ export interface JsonProblem {
   readonly path: string
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   /** Most levels of a raw value. Defaults to `MAX_RAW_DEPTH`. */
   readonly rawDepth?: number
   /** Most values around and beside the raw ones. Defaults to `MAX_VALUES`. */

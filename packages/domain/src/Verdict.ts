@@ -134,7 +134,7 @@ const draw = ({ deliveryId, ordinal }: Tried): number => {
 }
 
 /** The streak of an endpoint with the failure that is recorded now. */
-export interface FailureStreak {
+interface FailureStreak {
   readonly failures: number
   /** Since the first of them was recorded. */
   readonly failingMs: number

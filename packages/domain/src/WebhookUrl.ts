@@ -39,7 +39,7 @@ const sentences = {
   too_long: `The URL is longer than ${URL_LIMIT} characters, counted after encoding: shorten it.`
 } as const
 
-export type InvalidUrlReason = keyof typeof sentences
+type InvalidUrlReason = keyof typeof sentences
 
 export const invalidUrlReasons = Object.keys(sentences) as ReadonlyArray<InvalidUrlReason>
 

@@ -72,7 +72,7 @@ export const disabled = (count: number): void => disabledEndpoints.add(count)
 export const deadLettered = (count: number): void => deadLetters.add(count)
 export const replayed = (count: number): void => replays.add(count)
 
-export interface Sizes {
+interface Sizes {
   readonly slots: number
   readonly inFlight: number
   readonly unrecorded: number

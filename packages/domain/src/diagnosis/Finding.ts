@@ -38,7 +38,7 @@ export const findingCodes = [
   "stopped_deliveries",
   "missed_events"
 ] as const
-export type FindingCode = (typeof findingCodes)[number]
+type FindingCode = (typeof findingCodes)[number]
 
 export type Confidence = "high" | "medium" | "low"
 export type Health = "healthy" | "failing" | "unstable" | "disabled" | "unproven"

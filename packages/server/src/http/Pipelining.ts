@@ -28,7 +28,7 @@ interface Traffic {
   isAsleep: boolean
 }
 
-export interface PipelineBounds {
+interface PipelineBounds {
   /** Most requests of one connection under way. */
   readonly ofOne: number
   /** Most requests under way. */

@@ -11,7 +11,7 @@ import { SlidingWindow } from "./SlidingWindow.ts"
 import { Timers } from "./Timers.ts"
 
 /** A limit of which the starts must be read. */
-export interface Unread {
+interface Unread {
   readonly lane: Lane
   readonly window: SlidingWindow
   /** Attempts of this worker that were not recorded when the database was asked. */

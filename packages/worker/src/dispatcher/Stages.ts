@@ -11,7 +11,7 @@
  */
 export type Stage = "waiting" | "loading" | "loaded" | "sent" | "settled" | "out"
 
-export interface Holdings {
+interface Holdings {
   /** A row of its workspace's share of memory (Memory.ts). */
   readonly memory: boolean
   /** It counts as in flight. */

@@ -11,7 +11,7 @@ const CUT = 1_000
 /** The transaction was already open when this worker took the shard, so its start is unknown. */
 const UNKNOWN = Number.NEGATIVE_INFINITY
 
-export interface LateCommitsSeen {
+interface LateCommitsSeen {
   /** Where to rewind for transactions that have ended: no row of theirs is due earlier. */
   readonly back: number
   /** The same, for young open transactions too, so that their rows are found sooner. */

@@ -3,7 +3,7 @@ import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Effect } from "effect"
 import { Signal } from "../internal/Signal.ts"
 
-export type News =
+type News =
   /** Something may be due from this moment on, which may be in the future. */
   | { readonly kind: "from"; readonly moment: number }
   /** Something may be due anywhere, and endpoints may have been enabled: the Poller looks some time back. */

@@ -9,7 +9,7 @@ export interface Asked {
   readonly body?: string | undefined
 }
 
-export interface FloodOptions {
+interface FloodOptions {
   readonly atOnce: number
   /** Most requests. */
   readonly most: number

@@ -41,7 +41,7 @@ const peakMb = (pid: number) => {
   return Number(kilobytes) / 1024
 }
 
-export interface Cost {
+interface Cost {
   readonly stallMs: number
   readonly peakMb: number
 }

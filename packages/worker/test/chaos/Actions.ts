@@ -70,7 +70,7 @@ export type ReplayOrder = Each<
 export type SessionOrder = Each<"session", { ends: "sign-out" | "revocation" | "expiry"; ms: number }>
 
 /** Retention runs, and keeps what is younger than this. See RetentionRuns.ts. */
-export type RetentionOrder = Each<"retention", { keptMs: number }>
+type RetentionOrder = Each<"retention", { keptMs: number }>
 
 export type Fault =
   | ProcessFault

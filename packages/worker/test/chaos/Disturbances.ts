@@ -1,6 +1,6 @@
 /** What a fault may explain afterwards: outdated reads, and repeated posts. */
 
-export interface Disturbance {
+interface Disturbance {
   readonly from: number
   /** When it ended; a kill ends at once. */
   to: number

@@ -41,7 +41,7 @@ export interface Processes {
   readonly troubles: Troubles
 }
 
-export interface Troubles {
+interface Troubles {
   readonly away: () => number
   readonly unforeseen: ReadonlyArray<string>
 }

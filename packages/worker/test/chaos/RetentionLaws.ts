@@ -49,7 +49,7 @@ export const NOT_WHOLE = {
     where d.status is distinct from f.status`
 }
 
-export interface Remaining {
+interface Remaining {
   readonly log: ReadonlyArray<Logged>
   readonly runs: ReadonlyArray<RetentionRun>
   readonly deliveries: number

@@ -48,7 +48,7 @@ export const namedCommand = () => {
 }
 
 /** The program, and what is loaded before it, if anything. */
-export interface Program {
+interface Program {
   readonly file: string
   readonly preload?: string
 }

@@ -22,7 +22,7 @@ export interface Body {
   readonly replayed: number
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly body: Body
 }
@@ -59,7 +59,7 @@ const request = async (
 export const serveAt = (port: number, environment: Environment, command: "run" | "serve" = "serve") =>
   startProcess(command, { ...environment, PORT: String(port), OPERATOR_TOKEN })
 
-export interface StartedApi extends Api {
+interface StartedApi extends Api {
   /** The server's address. */
   readonly origin: string
 }

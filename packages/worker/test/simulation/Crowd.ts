@@ -62,7 +62,7 @@ export const crowds: Readonly<Record<"crowd" | "joining", Crowd>> = {
   }
 }
 
-export interface Crowding {
+interface Crowding {
   readonly time: VirtualTime
   readonly chance: Chance
   readonly model: Model

@@ -54,7 +54,7 @@ const HEARTBEAT_MS = 1_000
 const idOf = (endpoint: number) => `whe_${endpoint}`
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly mood?: Mood
   /** Constants that override those of the seed. */
   readonly tuning?: Partial<TuningValues>
