@@ -478,10 +478,10 @@ const aboutOf = (command: (typeof commands)[number]) => {
 }
 
 const lineOf = (command: (typeof commands)[number]): ReadonlyArray<string> =>
-  [...Command.getNames(command as never)].flatMap((name) => [
-    `  ${name.padEnd(15)}${aboutOf(command)}`,
-    ...(name in WITHIN ? [`  ${"".padEnd(15)}${WITHIN[name]!.join(", ")}`] : [])
-  ])
+  [...Command.getNames(command as never)].map((name) => {
+    const about = aboutOf(command)
+    return `  ${name.padEnd(15)}${name in WITHIN ? about.replace(/\.$/, `: ${WITHIN[name]!.join(", ")}.`) : about}`
+  })
 
 const runs = (command: (typeof commands)[number]) =>
   command === doctorCommand || roleCommands.includes(command as never)
