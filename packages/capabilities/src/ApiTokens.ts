@@ -57,7 +57,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const create = (request: NewToken) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
-        const { actor, expiresAt: makersEnd, lineage, permissions, traceId, workspaceId } = principal
+        const { actor, expiresAt: makersEnd, lineage, permissions, workspaceId } = principal
         const permission = firstMissing(permissionsOf(request.scopes), permissions)
         if (permission !== undefined) return yield* new Forbidden({ permission })
         if (typeof request.expiresAt === "string" && (yield* tokens.isPast(request.expiresAt)))
@@ -81,21 +81,14 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           lineage,
           root: actor.type === "operator" ? actor.root : rootOf(actor)
         })
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "api_token.created",
-          target: { type: "api_token", id },
-          changes: {
-            fields: ["name", "scopes", "expiresAt"],
-            name: request.name,
-            scopes: request.scopes,
-            expiresAt: row.expiresAt
-          }
+        yield* audit.append(principal, "api_token.created", ["api_token", id], {
+          fields: ["name", "scopes", "expiresAt"],
+          name: request.name,
+          scopes: request.scopes,
+          expiresAt: row.expiresAt
         })
         const payload = { tokenId: id, name: request.name, scopes: request.scopes }
-        yield* events.announce(workspaceId, { type: "api_token.created", payload }, { actor, traceId })
+        yield* events.announce(principal, { type: "api_token.created", payload })
         return { ...row, scopes: request.scopes, token: Redacted.value(text) }
       }).pipe(transactional(sql), Effect.withSpan("ApiTokens.create"))
 
@@ -106,20 +99,12 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
 
     const recordRevoked = (tokenId: TokenId, name: string) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "api_token.revoked",
-          target: { type: "api_token", id: tokenId },
-          changes: { fields: ["revokedAt"], name }
+        const principal = yield* CurrentPrincipal
+        yield* audit.append(principal, "api_token.revoked", ["api_token", tokenId], {
+          fields: ["revokedAt"],
+          name
         })
-        yield* events.announce(
-          workspaceId,
-          { type: "api_token.revoked", payload: { tokenId, name } },
-          { actor, traceId }
-        )
+        yield* events.announce(principal, { type: "api_token.revoked", payload: { tokenId, name } })
       })
 
     /** Revokes the tokens that were made in these sessions, with their descendants. The workspace must be locked. */

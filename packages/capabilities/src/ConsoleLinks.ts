@@ -108,13 +108,10 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
           codeHash: hashOf(code),
           lifeMs: expiresInSeconds * 1000
         })
-        yield* audit.append({
-          workspaceId: principal.workspaceId,
-          actor: principal.actor,
-          traceId: principal.traceId,
-          action: "console.link_created",
-          target: { type: "console_link", id },
-          changes: { fields: [], ...Object.fromEntries(chosen), expiresAt }
+        yield* audit.append(principal, "console.link_created", ["console_link", id], {
+          fields: [],
+          ...Object.fromEntries(chosen),
+          expiresAt
         })
         return { code, expiresAt }
       }).pipe(transactional(sql), Effect.withSpan("ConsoleLinks.create"))

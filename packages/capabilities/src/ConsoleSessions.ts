@@ -17,7 +17,13 @@ import {
   permissionsOfRole,
   Role
 } from "@posthorn/domain/Permission"
-import { type Acting, CurrentPrincipal, type Maker, type Principal } from "@posthorn/domain/Principal"
+import {
+  type Acting,
+  type ChangedBy,
+  CurrentPrincipal,
+  type Maker,
+  type Principal
+} from "@posthorn/domain/Principal"
 import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
@@ -177,24 +183,13 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
 
       const record = (
         action: "console.session_ended" | "console.session_opened",
-        { actor, traceId, workspaceId }: Pick<Principal, "actor" | "traceId" | "workspaceId">,
+        by: ChangedBy,
         sessionId: ConsoleSessionId,
         facts: object = {}
-      ) =>
-        audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action,
-          target: { type: "console_session", id: sessionId },
-          changes: { fields: [], ...facts }
-        })
+      ) => audit.append(by, action, ["console_session", sessionId], { fields: [], ...facts })
 
       /** Ends a session and those opened from it; returns their ids. The workspace must be locked. */
-      const endChain = (
-        by: Pick<Principal, "actor" | "traceId" | "workspaceId">,
-        sessionId: ConsoleSessionId
-      ) =>
+      const endChain = (by: ChangedBy, sessionId: ConsoleSessionId) =>
         Effect.gen(function* () {
           const chain = yield* repo.end(by.workspaceId, sessionId)
           const ended = chain.filter(({ wasOpen }) => wasOpen)

@@ -163,7 +163,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const create = (sent: NewEndpoint) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
         const url = yield* checkUrl(sent.url)
         const signingSecret = yield* firstSecret(sent)
         const workspace = yield* workspaces.hold(workspaceId)
@@ -186,16 +187,9 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           policy: sent.policy ?? null,
           enabled: sent.enabled
         })
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "webhook.endpoint_created",
-          target: { type: "webhook_endpoint", id },
-          changes: {
-            fields: SETTINGS,
-            to: { url: endpoint.url, ...(endpoint.externalId !== null && pick(endpoint, ["externalId"])) }
-          }
+        yield* audit.append(principal, "webhook.endpoint_created", ["webhook_endpoint", id], {
+          fields: SETTINGS,
+          to: { url: endpoint.url, ...(endpoint.externalId !== null && pick(endpoint, ["externalId"])) }
         })
         return sent.revealSecret ? { ...endpoint, signingSecret: Redacted.value(signingSecret) } : endpoint
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
@@ -220,24 +214,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       fields: ReadonlyArray<string>,
       facts: Readonly<Record<string, unknown>> = {}
     ) =>
-      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
-        audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action,
-          target: { type: "webhook_endpoint", id },
-          changes: { fields, ...facts }
-        })
+      Effect.flatMap(CurrentPrincipal, (principal) =>
+        audit.append(principal, action, ["webhook_endpoint", id], { fields, ...facts })
       )
 
     const change = (present: EndpointRow, sent: Sent<EndpointSettings>, requestSecrets: Buffer | null) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
         const fields = changedFields<EndpointSettings>(present, sent)
         if (fields.length === 0) return
         yield* endpoints.update(
-          workspaceId,
+          principal.workspaceId,
           present,
           Object.assign({ ...present }, pick(sent, fields)),
           requestSecrets
@@ -248,12 +235,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         })
         if (!fields.includes("enabled") || sent.enabled !== false) return
         const payload = { endpointId: present.id, reason: "manual" } as const
-        yield* events.announce(
-          workspaceId,
-          { type: "webhook.endpoint_disabled", payload },
-          { actor, traceId },
-          present.id
-        )
+        yield* events.announce(principal, { type: "webhook.endpoint_disabled", payload }, present.id)
       })
 
     /** The endpoint, locked until the transaction ends. */
@@ -330,23 +312,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
      */
     const rotateSecret = (endpointId: EndpointId) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
         const present = yield* endpoints.lockKeys(workspaceId, endpointId)
         if (present === undefined) return yield* new WebhookEndpointNotFound()
         const hasKeyPair = present.publicKey !== null
         const signingSecret = generateSecret()
         const keys = sealed({ workspaceId, endpointId }, Redacted.make(signingSecret), hasKeyPair)
         const rotated = yield* endpoints.rotate(workspaceId, endpointId, keys)
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "webhook.secret_rotated",
-          target: { type: "webhook_endpoint", id: endpointId },
-          changes: {
-            fields: hasKeyPair ? ["signingSecret", "publicKey"] : ["signingSecret"],
-            previousSecretExpiresAt: rotated.previousSecretExpiresAt
-          }
+        yield* audit.append(principal, "webhook.secret_rotated", ["webhook_endpoint", endpointId], {
+          fields: hasKeyPair ? ["signingSecret", "publicKey"] : ["signingSecret"],
+          previousSecretExpiresAt: rotated.previousSecretExpiresAt
         })
         return { endpointId, signingSecret, previousSecretExpiresAt: rotated.previousSecretExpiresAt }
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.rotateSecret"))

@@ -153,17 +153,14 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     /** Blanks an event for good: its payload, and what receivers answered. Repeated, it changes nothing. */
     const purge = (eventId: EventId) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
         const { outcome, ...changes } = yield* events.purge(workspaceId, eventId)
         if (outcome === "waiting") return yield* new EventInDelivery({ eventId })
         if (outcome === "purged")
-          yield* audit.append({
-            workspaceId,
-            actor,
-            traceId,
-            action: "event.purged",
-            target: { type: "event", id: eventId },
-            changes: { fields: ["payload"], ...changes }
+          yield* audit.append(principal, "event.purged", ["event", eventId], {
+            fields: ["payload"],
+            ...changes
           })
         return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
       }).pipe(transactional(sql), Effect.withSpan("Events.purge"))

@@ -34,21 +34,14 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
       fields: ReadonlyArray<string>,
       facts: Readonly<Record<string, unknown>>
     ) =>
-      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
-        audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action,
-          target: { type: "member", id },
-          changes: { fields, ...facts }
-        })
+      Effect.flatMap(CurrentPrincipal, (principal) =>
+        audit.append(principal, action, ["member", id], { fields, ...facts })
       )
 
     /** Publishes it to the workspace's endpoints. */
     const announce = (type: "member.added" | "member.removed", { id, ...facts }: MemberRow) =>
-      Effect.flatMap(CurrentPrincipal, (by) =>
-        events.announce(by.workspaceId, { type, payload: { memberId: id, ...facts } }, by)
+      Effect.flatMap(CurrentPrincipal, (principal) =>
+        events.announce(principal, { type, payload: { memberId: id, ...facts } })
       )
 
     /** Only a caller with all of a role's permissions may grant, change or remove it. Source: spec §5.2. */

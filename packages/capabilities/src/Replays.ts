@@ -57,19 +57,18 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
 
     const begin = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
         const endpoint = yield* endpoints.lock(workspaceId, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         const range = rangeOf(endpointId, request)
-        const replay = yield* replays.start(workspaceId, range, { actor, traceId })
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "webhook.replay_started",
-          target: { type: "replay", id: replay.id },
-          changes: { fields: [], ...range, matched: replay.matched, missed: replay.missed }
+        const replay = yield* replays.start(workspaceId, range, principal)
+        yield* audit.append(principal, "webhook.replay_started", ["replay", replay.id], {
+          fields: [],
+          ...range,
+          matched: replay.matched,
+          missed: replay.missed
         })
         return replay
       }).pipe(transactional(sql))
@@ -95,16 +94,13 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     /** Cancels it; the replays made so far stay. A job that has ended is not changed. */
     const cancel = (replayId: ReplayId) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
-        const cancelled = yield* replays.cancel(workspaceId, replayId)
+        const principal = yield* CurrentPrincipal
+        const cancelled = yield* replays.cancel(principal.workspaceId, replayId)
         if (cancelled === undefined) return yield* get(replayId)
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "webhook.replay_cancelled",
-          target: { type: "replay", id: replayId },
-          changes: { fields: [], replayed: cancelled.replayed, matched: cancelled.matched }
+        yield* audit.append(principal, "webhook.replay_cancelled", ["replay", replayId], {
+          fields: [],
+          replayed: cancelled.replayed,
+          matched: cancelled.matched
         })
         return cancelled
       }).pipe(transactional(sql), Effect.withSpan("Replays.cancel"))

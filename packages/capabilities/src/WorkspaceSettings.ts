@@ -27,19 +27,17 @@ export class WorkspaceSettings extends Effect.Service<WorkspaceSettings>()(
       /** Change what was sent. */
       const update = (sent: Sent<Settings>) =>
         Effect.gen(function* () {
-          const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+          const principal = yield* CurrentPrincipal
+          const { workspaceId } = principal
           const present = yield* workspaces.settingsForUpdate(workspaceId)
           const fields = changedFields(present, sent)
           if (fields.length === 0) return present
           const next: Settings = Object.assign({ ...present }, pick(sent, fields))
           yield* workspaces.updateSettings(workspaceId, next)
-          yield* audit.append({
-            workspaceId,
-            actor,
-            traceId,
-            action: "workspace.settings_updated",
-            target: { type: "workspace", id: workspaceId },
-            changes: { fields, from: pick(present, fields), to: pick(sent, fields) }
+          yield* audit.append(principal, "workspace.settings_updated", ["workspace", workspaceId], {
+            fields,
+            from: pick(present, fields),
+            to: pick(sent, fields)
           })
           return next
         }).pipe(transactional(sql), Effect.withSpan("WorkspaceSettings.update"))

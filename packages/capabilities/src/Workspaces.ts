@@ -45,30 +45,19 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     /** Written to the operator's own log, which outlives the workspace. */
     const record = (
       action: "workspace.created" | "workspace.updated" | "workspace.deleted",
-      { actor, traceId }: Operator,
+      operator: Operator,
       { id, slug }: Pick<WorkspaceRow, "id" | "slug">,
       changes: Readonly<Record<string, unknown>> & { readonly fields: ReadonlyArray<string> }
-    ) =>
-      audit.appendOperator({
-        actor,
-        traceId,
-        action,
-        target: { type: "workspace", id },
-        changes: { ...changes, slug }
-      })
+    ) => audit.appendOperator(operator, action, ["workspace", id], { ...changes, slug })
 
     const create = (request: { readonly slug: string; readonly name: string }) =>
       Effect.gen(function* () {
         const operator = yield* CurrentOperator
-        const { actor, traceId } = operator
         const workspace = yield* workspaces.insert({ id: newId("workspace"), ...request })
-        yield* audit.append({
-          workspaceId: workspace.id,
-          actor,
-          traceId,
-          action: "workspace.created",
-          target: { type: "workspace", id: workspace.id },
-          changes: { fields: ["slug", "name"], slug: workspace.slug }
+        const by = { ...operator, workspaceId: workspace.id }
+        yield* audit.append(by, "workspace.created", ["workspace", workspace.id], {
+          fields: ["slug", "name"],
+          slug: workspace.slug
         })
         yield* record("workspace.created", operator, workspace, { fields: ["slug", "name"] })
         return workspace
@@ -87,7 +76,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     const update = (sent: WorkspaceChanges) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
-        const { actor, traceId, workspaceId } = principal
+        const { workspaceId } = principal
         const present = yield* workspaces.hold(workspaceId)
         if (present === undefined) return yield* new WorkspaceNotFound()
         const limits = { ...present.limits, ...given(sent.limits ?? {}) }
@@ -103,14 +92,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
           from: pick<WorkspaceRow>(present, fields),
           to: pick<WorkspaceRow>(next, fields)
         }
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "workspace.updated",
-          target: { type: "workspace", id: workspaceId },
-          changes
-        })
+        yield* audit.append(principal, "workspace.updated", ["workspace", workspaceId], changes)
         yield* record("workspace.updated", principal, present, changes)
         return next
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.update"))

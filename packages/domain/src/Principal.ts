@@ -46,6 +46,9 @@ export const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["t
 /** The root of the chain of whatever this caller makes. */
 export const rootOf = (actor: Acting): Maker => actor.root ?? makerOf(actor)
 
+/** Who makes a change, in which workspace and trace. */
+export type ChangedBy = Pick<Principal, "actor" | "traceId" | "workspaceId">
+
 export interface Principal {
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string

@@ -7,20 +7,11 @@ import type { Fragment } from "@effect/sql/Statement"
 import { AuditAction } from "@posthorn/domain/AuditAction"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { byTime, cursorAt, type Page, pageOf, TimePosition } from "@posthorn/domain/Page"
-import { type Acting, Actor, Maker } from "@posthorn/domain/Principal"
+import { Actor, type ChangedBy, Maker, type Operator } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute, first } from "../client/Query.ts"
 import type { Times } from "../client/Statement.ts"
-
-interface AuditEntry {
-  readonly workspaceId: WorkspaceId
-  readonly actor: Acting
-  readonly traceId: string
-  readonly action: AuditAction
-  readonly target: (typeof AuditRow.Type)["target"]
-  readonly changes: (typeof AuditRow.Type)["changes"]
-}
 
 const Changes = Schema.Struct(
   { fields: Schema.Array(Schema.String) },
@@ -41,6 +32,13 @@ const AuditRow = Schema.Struct({
   createdAt: Time
 })
 
+/** What was done to which target, and what it changed. */
+type Entry = readonly [
+  action: AuditAction,
+  target: readonly [type: string, id: string],
+  changes: typeof Changes.Type
+]
+
 export interface AuditFilter extends Times {
   readonly action?: AuditAction | undefined
   /** The actor's id, or an operator's name. */
@@ -52,7 +50,10 @@ export interface AuditFilter extends Times {
 /** The most rows that a page filtered by action or actor reads. */
 const SCAN_LIMIT = 10_000
 
-const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditEntry, "workspaceId">) => ({
+const columnsOfEntry = (
+  { actor, traceId }: Pick<ChangedBy, "actor" | "traceId">,
+  ...[action, [targetType, targetId], changes]: Entry
+) => ({
   id: newId("audit"),
   action,
   actor_type: actor.type,
@@ -61,9 +62,9 @@ const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditE
   root_type: actor.root?.type ?? null,
   root_id: actor.root?.id ?? null,
   via: actor.via,
-  target_type: target.type,
-  target_id: target.id,
-  changes: changes === null ? null : JSON.stringify(changes),
+  target_type: targetType,
+  target_id: targetId,
+  changes: JSON.stringify(changes),
   trace_id: traceId
 })
 
@@ -80,10 +81,10 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         })
       )
 
-      const append = (entry: AuditEntry) =>
+      const append = (by: ChangedBy, ...entry: Entry) =>
         execute(
           sql
-        )`insert into posthorn.audit_events ${sql.insert({ workspace_id: entry.workspaceId, ...columnsOfEntry(entry) })}`
+        )`insert into posthorn.audit_events ${sql.insert({ workspace_id: by.workspaceId, ...columnsOfEntry(by, ...entry) })}`
 
       const within = ({ since, target, until }: AuditFilter, from: Option.Option<TimePosition>) =>
         sql.and([
@@ -140,8 +141,8 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
       ) => page(sql`posthorn.audit_events where workspace_id = ${workspaceId}`, filter, limit, from)
 
       /** The operator's actions on a workspace. */
-      const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
-        execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
+      const appendOperator = (by: Operator, ...entry: Entry) =>
+        execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(by, ...entry))}`
 
       const listOperator = (filter: AuditFilter, limit: number, from: Option.Option<TimePosition>) =>
         page(sql`posthorn.operator_audit_events where true`, filter, limit, from)

@@ -11,7 +11,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, QuotaExceeded, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { byId, cursorAt } from "@posthorn/domain/Page"
-import { Actor, type Principal } from "@posthorn/domain/Principal"
+import { Actor, type ChangedBy } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { actorText } from "../client/internal/Actors.ts"
 import { Count, Id, Time } from "../client/internal/Columns.ts"
@@ -158,9 +158,8 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
 
       /** An event of Posthorn itself, in the caller's transaction; never delivered to `exceptEndpoint`. */
       const announce = (
-        workspaceId: WorkspaceId,
+        { actor, traceId, workspaceId }: ChangedBy,
         event: OwnEvent,
-        { actor, traceId }: Pick<Principal, "actor" | "traceId">,
         exceptEndpoint: string | null = null
       ) =>
         execute(
