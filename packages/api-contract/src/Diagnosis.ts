@@ -66,7 +66,7 @@ const Finding = Schema.Struct({
     "http_status"
   ),
   httpStatus: IntegerOrNull("The status of the failed answers.", 404),
-  inARow: Integer("Failed attempts in a row up to now.", 4),
+  inARow: Integer("The endpoint's failures in a row up to now.", 4),
   changedBefore: NullOr(ChangeBefore, "What was changed shortly before it began; null when nothing was.", {
     auditEventId: exampleId("audit"),
     action: "webhook.endpoint_updated",
@@ -79,7 +79,7 @@ const Finding = Schema.Struct({
   }),
   because: Text(
     "The facts behind it.",
-    `4 of 4 failures in a row are of this kind. The URL was changed at ${CHANGED_AT}, before the first failure.`
+    `The last 4 attempts failed in this way. The URL was changed at ${CHANGED_AT}, before the first failure.`
   ),
   deliveryIds: Schema.Array(Schema.String).annotations({
     description: "Deliveries that show it, newest first; at most 3.",

@@ -167,6 +167,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const { workspaceId } = principal
         const url = yield* checkUrl(sent.url)
         const signingSecret = yield* firstSecret(sent)
+        const isSeen = sent.revealSecret || sent.signingSecret !== undefined
         const workspace = yield* workspaces.hold(workspaceId)
         if (workspace === undefined) return yield* new WorkspaceNotFound()
         const limit = workspace.limits.endpoints ?? limits.endpoints
@@ -188,7 +189,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           enabled: sent.enabled
         })
         yield* audit.append(principal, "webhook.endpoint_created", ["webhook_endpoint", id], {
-          fields: SETTINGS,
+          fields: isSeen ? [...SETTINGS, "signingSecret"] : SETTINGS,
           to: { url: endpoint.url, ...(endpoint.externalId !== null && pick(endpoint, ["externalId"])) }
         })
         return sent.revealSecret ? { ...endpoint, signingSecret: Redacted.value(signingSecret) } : endpoint

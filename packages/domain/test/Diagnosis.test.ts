@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 import { diagnose, everyStep } from "../src/diagnosis/Diagnosis.ts"
 import type { Evidence, SeenAttempt, SeenChange } from "../src/diagnosis/DiagnosisEvidence.ts"
 import type { Finding } from "../src/diagnosis/Finding.ts"
-import type { FailureReason } from "../src/Verdict.ts"
+import { type FailureReason, isUncounted } from "../src/Verdict.ts"
 
 const START = Date.parse("2026-11-20T12:00:00.000Z")
 const at = (minutes: number) => new Date(START + minutes * 60_000).toISOString()
@@ -71,6 +71,8 @@ interface More extends Partial<Omit<Evidence, "endpoint">> {
 /** Attempts oldest first, one a minute, and other evidence. */
 const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...rest }: More = {}): Evidence => {
   const attempts = attemptsOf(seen)
+  const lastSuccess = attempts.findLastIndex(({ status }) => status === "delivered")
+  const failures = attempts.slice(lastSuccess + 1).filter(({ failureReason }) => !isUncounted(failureReason))
   return {
     now: at(attempts.length + 1),
     endpoint: {
@@ -79,7 +81,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
       disabledReason: null,
       disabledAt: null,
       createdAt: at(-100_000),
-      consecutiveFailures: 0,
+      consecutiveFailures: failures.length,
       eventTypes: ["*"],
       urlRefusal: null,
       honorsRetryAfter: false,
@@ -209,7 +211,33 @@ a URL that was refused and is accepted now | 3*ok 3*invalid_url | failing: url_r
     would be accepted now
     -updateWebhookEndpoint
 one failure only | 6*ok 500 | failing: server_error 500 low, 1 in a row since 6, of 6
-failures of many kinds | 3*ok 500 404 dns_failed 500 tls_failed | failing: server_error 500 low, 5 in a row since 3, of 7 6 5
+failures of many kinds | 3*ok 500 404 dns_failed 500 tls_failed | failing: tls_failed low, 5 in a row since 7, of 7
+    Until 2026-11-20T12:06:00.000Z: mostly, the receiver answered 500 (4 attempts).
+down for half an hour, then up with a wrong secret | 6*ok 30*connection_failed 4*401 | failing: rejected 401 medium, 34 in a row since 36, of 39 38 37
+    The last 4 attempts failed in this way.
+    Until 2026-11-20T12:35:00.000Z: no connection could be made (30 attempts).
+    +explainSignature
+    !connection
+a failure of another kind among many | 6*ok 9*500 request_timeout 5*500 | failing: server_error 500 high, 15 in a row since 6, of 20 19 18
+    14 of the last 15 attempts failed in this way.
+rotated during an outage, then 401 | 3*ok 3*connection_failed 4*401 | failing: rejected 401 high, 7 in a row since 6, after aud_4.5, of 9 8 7
+    since the signing secret was rotated
+    +explainSignature
+401 before a rotation and after it | 3*ok 3*401 4*401 | failing: rejected 401 medium, 7 in a row since 6, of 9 8 7
+    Judged since the signing secret was rotated at 2026-11-20T12:05:30.000Z.
+    Until 2026-11-20T12:05:00.000Z: the receiver answered 401 (3 attempts).
+    !rotated
+404, another URL, and 404 again | 3*ok 12*404 2*404 | failing: not_found 404 medium, 14 in a row since 15, of 16 15
+    Judged since its URL was changed at 2026-11-20T12:14:30.000Z.
+    The last 2 attempts failed in this way.
+404, another URL, and nothing sent since | 3*ok 12*404 | unproven: nothing_sent high, 12 in a row since 14.5, after aud_14.5
+    Nothing has been sent since its URL was changed at 2026-11-20T12:14:30.000Z.
+    Until 2026-11-20T12:14:00.000Z: the receiver answered 404 (12 attempts).
+    +sendTestEvent
+timeouts, another request, and delivered since | 9*request_timeout ok | healthy: healthy high, 0 in a row since 9
+flapping that ended with a new URL | 6*ok,ok,503 2*ok | healthy: healthy high, 0 in a row since 19
+flapping that has ended | 4*ok,ok,503 7*ok | healthy: healthy high, 0 in a row since 18
+flapping, and in a long row of deliveries | 4*ok,ok,503 6*ok | unstable: flapping 503 high, 0 in a row since 2, of 11 8 5
 never delivered | 4*dns_failed | failing: name_unresolved medium, 4 in a row since 0, of 3 2 1
     Nothing has been delivered to this endpoint yet
 more attempts than were read | 100*500 | failing: server_error 500 high, 100 in a row since 0, of 99 98 97
@@ -282,6 +310,12 @@ const more: Readonly<Record<string, More>> = {
   "a certificate that expires in 29 days": { endpoint: { certificateExpiresAt: at(29 * 24 * 60) } },
   "a certificate that expires in 31 days": { endpoint: { certificateExpiresAt: at(31 * 24 * 60) } },
   "a certificate that has expired": { endpoint: { certificateExpiresAt: at(2) } },
+  "rotated during an outage, then 401": { changes: [rotated(4.5)] },
+  "401 before a rotation and after it": { changes: [rotated(5.5)] },
+  "404, another URL, and 404 again": { changes: [moved(14.5)] },
+  "404, another URL, and nothing sent since": { changes: [moved(14.5)] },
+  "timeouts, another request, and delivered since": { changes: [change(8.5, "endpoint_updated", "request")] },
+  "flapping that ended with a new URL": { changes: [moved(17.5)] },
   "more attempts than were read": { olderAttempts: true }
 }
 
@@ -397,13 +431,16 @@ describe("diagnosing an endpoint from its evidence", () => {
     (status) => {
       const finding = first(record(`4*${status}`))
       const known = first(record(`4*${status}`, { changes: [rotated(-1)] }))
+      const revealed = first(
+        record(`4*${status}`, { changes: [change(-2, "endpoint_created", "url", "signingSecret")] })
+      )
       const unknown = first(record(`4*${status}`, { olderChanges: true }))
 
       expect(finding.summary).toContain("nobody has seen this endpoint's signing secret yet")
       expect(finding).toMatchObject({ confidence: "high", changedBefore: null })
       expect(finding.nextSteps[1]).toMatchObject({ operation: "rotateWebhookSecret", fillIn: ["endpointId"] })
       expect(people(finding)).toHaveLength(1)
-      for (const other of [known, unknown]) {
+      for (const other of [known, unknown, revealed]) {
         expect(other.summary).not.toContain("nobody has seen")
         expect(other.changedBefore).toBeNull()
         expect(operations(other)).not.toContain("rotateWebhookSecret")

@@ -19,12 +19,13 @@ import {
   missed,
   probing,
   slow,
-  unreadable
+  unreadable,
+  untried
 } from "./internal/Conditions.ts"
 import { failureFinding } from "./internal/Failing.ts"
 import { unmatched } from "./internal/Matching.ts"
 import { test } from "./internal/Steps.ts"
-import { streakOf } from "./internal/Streak.ts"
+import { hasFailed, type Streak, streakOf } from "./internal/Streak.ts"
 
 export type { Evidence } from "./DiagnosisEvidence.ts"
 export { everyStep, type NextStep } from "./internal/Steps.ts"
@@ -37,15 +38,17 @@ const UNSTABLE: ReadonlySet<string> = new Set(["flapping", "some_event_types", "
 /** Deliveries say nothing about subscriptions that match nothing. */
 const healthOf = (
   { attempts, endpoint }: Evidence,
+  streak: Streak | undefined,
   failure: Finding | undefined,
   subscriptions: Finding | undefined
 ): Health => {
   if (!endpoint.enabled) return "disabled"
   if (!endpoint.secretReadable) return "failing"
   if (failure !== undefined)
-    return failure.inARow === 0 || UNSTABLE.has(failure.code) ? "unstable" : "failing"
+    return streak === undefined || UNSTABLE.has(failure.code) ? "unstable" : "failing"
   if (attempts.length === 0 && endpoint.consecutiveFailures > 0) return "failing"
-  return attempts.length === 0 || subscriptions?.code === "nothing_matches" ? "unproven" : "healthy"
+  const isProven = attempts[0] !== undefined && !hasFailed(attempts[0])
+  return !isProven || subscriptions?.code === "nothing_matches" ? "unproven" : "healthy"
 }
 
 export const diagnose = (evidence: Evidence): Diagnosis => {
@@ -61,9 +64,9 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
   const subscriptions = unmatched(evidence)
   const found = [
     unreadable(evidence),
-    cause,
+    cause ?? untried(evidence),
     failure === undefined ? slow(evidence) : hurried(evidence),
-    disabled(evidence, streak),
+    disabled(evidence),
     expiring(evidence),
     subscriptions,
     // Waiting for the rate is expected.
@@ -73,7 +76,7 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
   ].filter(present)
   const wrong = found.some(({ code }) => code !== "stopped_deliveries" && code !== "missed_events")
   return {
-    health: healthOf(evidence, failure, subscriptions),
+    health: healthOf(evidence, streak, failure, subscriptions),
     findings: wrong ? found : [fine(evidence), ...found]
   }
 }

@@ -395,6 +395,25 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
+  it.effect("§4.6 knows who may have the first secret: whoever had it revealed, or brought it along", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const summaryOf = (more: Readonly<Record<string, unknown>>) =>
+        Effect.gen(function* () {
+          const endpointId = yield* makeEndpoint(ws, more)
+          yield* deliver(ws, { status: "failed_permanent", httpStatus: 401 })
+          const { findings } = yield* diagnosisOf(ws, endpointId)
+          yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+          return findings[0]!.summary
+        })
+      const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
+
+      expect(yield* summaryOf({})).toContain("nobody has seen")
+      for (const more of [{ revealSecret: true }, { signingSecret }])
+        expect(yield* summaryOf(more)).not.toContain("nobody has seen")
+    })
+  )
+
   it.effect("§4.6 reports a signing secret that no master key of this server opens", () =>
     Effect.gen(function* () {
       const ws = yield* entered

@@ -7,7 +7,7 @@
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
 import { afterRotation, neverSeen, rotated, unseen } from "./SecretCauses.ts"
-import { compare, fixEventTypes, fixRequest, fixUrl, person, tryAuthentication } from "./Steps.ts"
+import { compare, explain, fixEventTypes, fixRequest, fixUrl, person, tryAuthentication } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 
 /** The facts that a cause is derived from. */
@@ -60,8 +60,12 @@ const UNSIGNED: ReadonlySet<number | null> = new Set([400, 401, 403])
 const rejected = (facts: Facts): Cause => {
   const { change, evidence, example, never, since } = facts
   const said = answered(example)
+  const { id } = evidence.endpoint
   if (never && UNSIGNED.has(example.httpStatus) && neverSeen(evidence)) return unseen(said)
-  if (change !== undefined && rotated(change)) return afterRotation(said, change, since, evidence.now)
+  if (change !== undefined && rotated(change)) {
+    const cause = afterRotation(said, change, since, evidence.now)
+    return { ...cause, steps: [...cause.steps, explain(id)] }
+  }
   const cause = wrongAddress(
     () => `${said}: it does not accept who is sending, or the signature`,
     "If it is the wrong address, correct it."
@@ -69,6 +73,7 @@ const rejected = (facts: Facts): Cause => {
   return {
     ...cause,
     steps: [
+      explain(id),
       person(
         "Check that the receiver has the secret that the last rotation showed, and verifies the body as it came, before parsing it."
       ),

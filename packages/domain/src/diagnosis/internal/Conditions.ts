@@ -6,6 +6,7 @@ import type { DisabledReason } from "../../States.ts"
 import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { inSeconds } from "./Causes.ts"
+import { historyOf, whatChanged } from "./History.ts"
 import { neverSeen, storeFirst } from "./SecretCauses.ts"
 import {
   compare,
@@ -21,7 +22,7 @@ import {
   seeTypes,
   test
 } from "./Steps.ts"
-import { hasFailed, median, type Streak } from "./Streak.ts"
+import { current, failuresInARow, hasFailed, latestRepair, median } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
 const EXPIRING_MS = 30 * 86_400_000
@@ -54,9 +55,7 @@ export const unreadable = ({ endpoint }: Evidence): Finding | undefined =>
           person(
             "Ask the operator to give serve and work the ENCRYPTION_KEY that was used before, beside the present one. What waits is then sent."
           ),
-          rotate(
-            "Only if that key is lost for good: endpointId is the endpoint's id. It shows a new secret, which the receiver must get."
-          )
+          rotate("Only if that key is lost for good: it shows a new secret, which the receiver must get.")
         ]
       })
 
@@ -87,14 +86,13 @@ const DISABLED: Readonly<Record<DisabledReason, (inARow: number) => string>> = {
   gone: () => "The endpoint was disabled because its receiver answered 410 Gone: it is sent nothing."
 }
 
-export const disabled = (evidence: Evidence, streak: Streak | undefined): Finding | undefined => {
-  const { consecutiveFailures, disabledAt, disabledReason, enabled, id } = evidence.endpoint
+export const disabled = (evidence: Evidence): Finding | undefined => {
+  const { consecutiveFailures: inARow, disabledAt, disabledReason, enabled, id } = evidence.endpoint
   if (enabled) return undefined
-  const inARow = Math.max(consecutiveFailures, streak?.failures.length ?? 0)
   const steps = [
     enable(
       id,
-      "Enable it (enabled: true) once the cause is gone: the streak starts anew and waiting deliveries go on. Before that it is soon disabled again."
+      "Enable it once the cause is gone: the streak starts anew and waiting deliveries go on. Before that it is soon disabled again."
     ),
     test(id)
   ]
@@ -112,8 +110,11 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
   })
 }
 
-export const slow = ({ attempts, requestTimeoutMs }: Evidence): Finding | undefined => {
-  const delivered = attempts.filter((attempt) => !hasFailed(attempt)).slice(0, 10)
+export const slow = (evidence: Evidence): Finding | undefined => {
+  const { requestTimeoutMs } = evidence
+  const delivered = current(evidence)
+    .filter((attempt) => !hasFailed(attempt))
+    .slice(0, 10)
   const middle = median(delivered.map(({ durationMs }) => durationMs))
   if (delivered.length < FEWEST_SLOW || middle < requestTimeoutMs / 2) return undefined
   return finding({
@@ -149,7 +150,7 @@ export const hurried = ({ attempts, endpoint }: Evidence): Finding | undefined =
     nextSteps: [
       fixPolicy(
         endpoint.id,
-        "Set honorRetryAfter in its policy: retries then wait as the receiver asks, up to 24 hours."
+        "Let its delivery policy honour Retry-After: retries then wait as the receiver asks, up to 24 hours."
       )
     ]
   })
@@ -207,7 +208,7 @@ export const backlogged = ({ backlog, endpoint, waiting }: Evidence): Finding | 
     nextSteps: [
       fixPolicy(
         endpoint.id,
-        "If its receiver can take more: set a higher rateLimit in its policy. It holds for attempts that begin after that."
+        "If its receiver can take more: set a higher rate in its delivery policy. It holds for attempts that begin after that."
       )
     ]
   })
@@ -232,7 +233,7 @@ const getBack = ({ endpoint, missedEvents, stopped }: Evidence): ReadonlyArray<N
     countLost(endpoint.id, since, includeMissed),
     replayAll(
       endpoint.id,
-      `When the endpoint is enabled and works again: sends all of it again, to it alone${stopped.count > 0 ? ", under new ids; the receiver may have had some already" : ""}. since is ${since}${stopped.more || missedEvents.more ? ", or earlier" : ", or when the trouble began"}.`,
+      `When the endpoint is enabled and works again: sends again what was lost since ${since}${stopped.more || missedEvents.more ? ", or earlier" : ""}, to it alone${stopped.count > 0 ? ", under new ids; the receiver may have had some already" : ""}.`,
       includeMissed
     )
   ]
@@ -253,7 +254,7 @@ export const lost = (evidence: Evidence): Finding | undefined => {
         ? getBack(evidence)
         : [
             replay(
-              "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here."
+              "When the endpoint works again: sends it again under a new id; the receiver may have had it already. The delivery is the one named here."
             )
           ]
   })
@@ -270,6 +271,23 @@ export const missed = (evidence: Evidence): Finding | undefined => {
     confidence: "high",
     because: `Each was recorded when it was published.${alone ? "" : " The replay of what stopped sends these too."}`,
     nextSteps: alone ? getBack(evidence) : []
+  })
+}
+
+/** It failed, and nothing was sent since a change that may have mended it. */
+export const untried = (evidence: Evidence): Finding | undefined => {
+  const repair = latestRepair(evidence)
+  const failures = failuresInARow(evidence)
+  if (repair === undefined || failures.length === 0 || current(evidence).length > 0) return undefined
+  return finding({
+    code: "nothing_sent",
+    summary: `Nothing has been sent since ${whatChanged(repair)} at ${repair.at}.`,
+    since: repair.at,
+    changedBefore: repair,
+    inARow: evidence.endpoint.consecutiveFailures,
+    confidence: "high",
+    because: historyOf(failures),
+    nextSteps: evidence.endpoint.enabled ? [test(evidence.endpoint.id)] : []
   })
 }
 
@@ -303,7 +321,7 @@ export const fine = (evidence: Evidence): Finding => {
     nextSteps: [
       ...(neverSeen(evidence) ? storeFirst : []),
       test(endpoint.id),
-      compare(endpoint.id, "Compare its eventTypes with what is published."),
+      compare(endpoint.id, "Compare its event types with what is published."),
       seeTypes("Look at what is published.")
     ]
   })

@@ -10,12 +10,13 @@ export const rotated = ({ action }: SeenChange) => action === "webhook.secret_ro
 /** When the secret that a rotation replaced stops signing. */
 export const graceEnd = ({ at }: SeenChange) => new Date(Date.parse(at) + DAY_MS).toISOString()
 
-/** An endpoint's first secret is not shown: only a rotation shows one. */
-export const neverSeen = ({ changes, olderChanges }: Evidence) => !olderChanges && !changes.some(rotated)
+/** A secret is seen when a rotation shows it, or when it is made: on request, or because it was taken over. */
+export const neverSeen = ({ changes, olderChanges }: Evidence) =>
+  !olderChanges && !changes.some(({ fields }) => fields.includes("signingSecret"))
 
 /** Rotating is harmless only in this case: nobody can have the secret that it replaces. */
 const showOne = rotate(
-  "Shows a secret for the first time: endpointId is the endpoint's id. Nobody can have the one it replaces. Give it to the user, who stores it in the receiver."
+  "Shows a secret for the first time. Nobody can have the one it replaces. Give it to the user, who stores it in the receiver."
 )
 
 export const storeFirst: ReadonlyArray<NextStep> = [
@@ -24,13 +25,12 @@ export const storeFirst: ReadonlyArray<NextStep> = [
 ]
 
 export const unseen = (answered: string): Cause => ({
-  summary: `${answered}, and nobody has seen this endpoint's signing secret yet: it is made unseen, and only a rotation shows one. So the receiver cannot have it.`,
+  summary: `${answered}, and nobody has seen this endpoint's signing secret yet: it was made unseen. So the receiver cannot have it.`,
   because: "No rotation is on record, and nothing was ever delivered.",
   steps: storeFirst
 })
 
-const AGAIN =
-  "Only if that secret is lost: endpointId is the endpoint's id. It shows a new one, which the receiver must get."
+const AGAIN = "Only if that secret is lost: it shows a new one, which the receiver must get."
 
 const inGrace = (answered: string, rotation: SeenChange): Cause => ({
   summary: `${answered} since the signing secret was rotated: it verifies with another secret.`,

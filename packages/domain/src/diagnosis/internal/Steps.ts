@@ -45,8 +45,16 @@ const sendTest = step("sendTestEvent", "send_webhook_test_event")
 const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
 const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
 const checkAuthentication = step("checkAuthentication", "check_webhook_authentication")
+const explainSignature = step("explainSignature", "explain_signature")
 const listTypes = step("listEventTypes", "list_event_types")
 
+export const explain = (endpointId: EndpointId) =>
+  explainSignature(
+    { endpointId },
+    "Take the headers and the raw body of a request that the receiver refused: this says what is wrong with its signature, or that it is right.",
+    "headers",
+    "body"
+  )
 export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
 export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
@@ -88,5 +96,6 @@ export const everyStep: ReadonlyArray<NextStep> = [
   listAttempts,
   readEndpoint,
   checkAuthentication,
+  explainSignature,
   listTypes
 ].map((make) => make({}, ""))

@@ -62,36 +62,78 @@ export const dominant = (failures: ReadonlyArray<SeenAttempt>) => {
   }
 }
 
+/** A change after which an endpoint is judged anew: of where requests go, or what they look like. */
+const beginsAnew = ({ action, fields }: SeenChange) =>
+  action === "webhook.secret_rotated" ||
+  (action === "webhook.endpoint_updated" && (fields.includes("url") || fields.includes("request")))
+
+/** The latest change after which the endpoint is judged anew. */
+export const latestRepair = ({ changes }: Evidence): SeenChange | undefined => changes.find(beginsAnew)
+
+/** The attempts that still say something: those since the latest change of url, secret or request. */
+export const current = (evidence: Evidence): ReadonlyArray<SeenAttempt> => {
+  const from = latestRepair(evidence)?.at ?? ""
+  return evidence.attempts.filter(({ at }) => at >= from)
+}
+
+/** Failures of other kinds are part of a run as long as they are few. */
+const ALIKE = 0.8
+
+/** The length of the longest row from the newest attempt on that begins with a failure like it, and of which most are like it. */
+const lengthOfRun = (failures: ReadonlyArray<SeenAttempt>): number => {
+  const [newest] = failures
+  let alike = 0
+  let length = 0
+  failures.forEach((failure, index) => {
+    if (kindOf(failure) !== kindOf(newest!)) return
+    alike++
+    if (alike / (index + 1) >= ALIKE) length = index + 1
+  })
+  return length
+}
+
 export interface Streak {
-  /** Newest first; at least one. */
-  readonly failures: ReadonlyArray<SeenAttempt>
+  /** The latest failures that are alike, since the latest change of url, secret or request. Newest first; at least one. */
+  readonly run: ReadonlyArray<SeenAttempt>
   readonly first: SeenAttempt
-  /** The delivered attempt before it; undefined when none was seen. */
-  readonly before: SeenAttempt | undefined
-  /** Delivered attempts before it, newest first. */
+  /** The failures in a row before the run, newest first: history. */
+  readonly earlier: ReadonlyArray<SeenAttempt>
+  /** Delivered attempts before all of these, newest first. */
   readonly successes: ReadonlyArray<SeenAttempt>
   /** It may have begun before the oldest attempt here. */
   readonly openEnded: boolean
 }
 
-/** The failures in a row up to now; undefined when the latest attempt was delivered. */
-export const streakOf = ({ attempts, olderAttempts }: Evidence): Streak | undefined => {
+/** The failed attempts since the last success, newest first. */
+export const failuresInARow = ({ attempts }: Evidence): ReadonlyArray<SeenAttempt> => {
   const end = attempts.findIndex((attempt) => !hasFailed(attempt))
-  const length = end < 0 ? attempts.length : end
+  return end < 0 ? attempts : attempts.slice(0, end)
+}
+
+/** Undefined when the latest attempt was delivered, or nothing was sent since a change. */
+export const streakOf = (evidence: Evidence): Streak | undefined => {
+  const { attempts, olderAttempts } = evidence
+  const failures = failuresInARow(evidence)
+  const length = lengthOfRun(current(evidence).slice(0, failures.length))
   if (length === 0) return undefined
   return {
-    failures: attempts.slice(0, length),
-    first: attempts[length - 1]!,
-    before: attempts[length],
-    successes: attempts.slice(length).filter((attempt) => !hasFailed(attempt)),
-    openEnded: end < 0 && olderAttempts
+    run: failures.slice(0, length),
+    first: failures[length - 1]!,
+    earlier: failures.slice(length),
+    successes: attempts.slice(failures.length).filter((attempt) => !hasFailed(attempt)),
+    openEnded: failures.length === attempts.length && olderAttempts
   }
 }
 
-/** Changes after the last success and not after the first failure, newest first. */
+/** The first failure of this kind since the last success: in the run, or in the history before it. */
+export const beginningOf = ({ earlier, first, run }: Streak): SeenAttempt =>
+  earlier.findLast((failure) => kindOf(failure) === kindOf(run[0]!)) ?? first
+
+/** Changes between the last success and the first failure of this kind, newest first. */
 export const changesBefore = (streak: Streak, { changes, endpoint }: Evidence): ReadonlyArray<SeenChange> => {
-  const from = streak.before?.at ?? endpoint.createdAt
-  return changes.filter(({ at }) => at >= from && at <= streak.first.at)
+  const from = streak.successes[0]?.at ?? endpoint.createdAt
+  const to = beginningOf(streak).at
+  return changes.filter(({ at }) => at >= from && at <= to)
 }
 
 const SHOWN_DELIVERIES = 3

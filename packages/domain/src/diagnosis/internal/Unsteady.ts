@@ -6,7 +6,7 @@ import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { causes } from "./Causes.ts"
 import { fixEventTypes, look, type NextStep } from "./Steps.ts"
-import { deliveriesOf, dominant, hasFailed, type Streak, switchesIn } from "./Streak.ts"
+import { current, deliveriesOf, dominant, hasFailed, type Streak, switchesIn } from "./Streak.ts"
 
 const WINDOW = 30
 const FEWEST_IN_WINDOW = 8
@@ -24,8 +24,8 @@ interface Split {
   readonly turns: number
 }
 
-const splitOf = ({ attempts }: Evidence): Split => {
-  const window = attempts.slice(0, WINDOW)
+const splitOf = (evidence: Evidence): Split => {
+  const window = current(evidence).slice(0, WINDOW)
   return {
     window,
     failures: window.filter(hasFailed),
@@ -39,15 +39,25 @@ const outagesIn = (window: ReadonlyArray<SeenAttempt>) =>
   window.filter((attempt, index) => hasFailed(attempt) && !(index > 0 && hasFailed(window[index - 1]!)))
     .length
 
+/** Whether more was delivered since the last failure than twice the longest row of deliveries between failures. */
+const isOver = (window: ReadonlyArray<SeenAttempt>): boolean => {
+  const [latest = 0, ...before] = window
+    .map((attempt) => (hasFailed(attempt) ? " " : "."))
+    .join("")
+    .split(" ")
+    .map(({ length }) => length)
+  return latest > 2 * Math.max(FEWEST_APART, ...before.slice(0, -1))
+}
+
 type Told = Pick<Finding, "code" | "summary" | "confidence" | "because" | "nextSteps">
 
-const findingOf = ({ failures }: Split, streak: Streak | undefined, told: Told): Finding => {
+const findingOf = ({ failures }: Split, { endpoint }: Evidence, told: Told): Finding => {
   const { example } = dominant(failures)
   return {
     since: failures[failures.length - 1]!.at,
     reason: example.failureReason,
     httpStatus: example.httpStatus,
-    inARow: streak?.failures.length ?? 0,
+    inARow: endpoint.consecutiveFailures,
     changedBefore: null,
     deliveryIds: deliveriesOf(failures),
     ...told,
@@ -116,10 +126,11 @@ const flapping = (split: Split, evidence: Evidence): Told => {
 export const unsteady = (streak: Streak | undefined, evidence: Evidence): Finding | undefined => {
   const split = splitOf(evidence)
   const { failures, successes, turns, window } = split
-  if ((streak?.failures.length ?? 0) >= SETTLED || outagesIn(window) < 2) return undefined
+  const inARow = streak === undefined ? 0 : streak.run.length + streak.earlier.length
+  if (inARow >= SETTLED || outagesIn(window) < 2) return undefined
   const enough = failures.length >= FEWEST_APART && successes.length >= FEWEST_APART
   const apart = enough ? (someEventTypes(split, evidence) ?? someDeliveries(split)) : undefined
-  const takingTurns = window.length >= FEWEST_IN_WINDOW && turns >= SWITCHES
+  const takingTurns = window.length >= FEWEST_IN_WINDOW && turns >= SWITCHES && !isOver(window)
   const told = apart ?? (takingTurns ? flapping(split, evidence) : undefined)
-  return told && findingOf(split, streak, told)
+  return told && findingOf(split, evidence, told)
 }
