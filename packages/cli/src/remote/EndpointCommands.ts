@@ -201,6 +201,13 @@ interface Step {
   readonly why: string
 }
 
+const UPDATED_BY: Readonly<Record<string, string>> = {
+  url: " --url https://…",
+  eventTypes: " --event-types …",
+  policy: " --policy '{…}'",
+  request: " --request FILE"
+}
+
 /** The command line for a step; undefined if there is none. */
 const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: string): string | undefined => {
   const { deliveryId, dryRun, includeMissed, since } = (given ?? {}) as Readonly<Record<string, unknown>>
@@ -210,7 +217,13 @@ const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: st
     case "getWebhookEndpoint":
       return `posthorn endpoints show ${endpointId}`
     case "updateWebhookEndpoint":
-      return fillIn.includes("enabled") ? `posthorn endpoints enable ${endpointId}` : undefined
+      return fillIn.includes("enabled")
+        ? `posthorn endpoints enable ${endpointId}`
+        : `posthorn endpoints update ${endpointId}${fillIn.map((name) => UPDATED_BY[name] ?? "").join("")}`
+    case "sendTestEvent":
+      return `posthorn endpoints test ${endpointId}`
+    case "explainSignature":
+      return `posthorn verify --endpoint ${endpointId} < request.txt`
     case "rotateWebhookSecret":
       return `posthorn endpoints rotate ${endpointId}`
     case "replayWebhookDelivery":
@@ -226,11 +239,11 @@ const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: st
   }
 }
 
-/** What to do, with the command that does it, otherwise the operation, if there is one. */
+/** What to do, with the command that does it. */
 const linesOf = (step: Step, endpointId: string): ReadonlyArray<string> => {
   const command = commandOf(step, endpointId)
   if (command !== undefined) return [`  → ${step.why}`, `      ${command}`]
-  return [`  → ${step.why}${step.operation === null ? "" : ` (${step.operation}, or in the console)`}`]
+  return [`  → ${step.why}${step.operation === null ? "" : " (in the console)"}`]
 }
 
 export const diagnose = (endpointId: string, json: boolean) =>

@@ -76,6 +76,8 @@ describe("looking", () => {
     )
     expect(shown.out).toMatch(/^ID +STATUS +EVENT TYPE.*\nwhd_\w+ +failed_permanent +cli\.looked/)
     expect(diagnosed.out).toMatch(new RegExp(`^${endpointId} is failing\\.`))
+    expect(diagnosed.out).toContain(`posthorn endpoints test ${endpointId}`)
+    expect(diagnosed.out).not.toMatch(/webhook_|Webhook|endpointId/)
   })
 
   it("§10 watches: one line for each new delivery", async () => {

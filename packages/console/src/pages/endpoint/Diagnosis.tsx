@@ -57,6 +57,8 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       )
     case "rotateWebhookSecret":
       return may("rotateWebhookSecret") ? to("secret", "Open signing secret") : null
+    case "explainSignature":
+      return may("explainSignature") ? to("secret", "Check a signature") : null
     case "checkAuthentication":
       return may("checkAuthentication") ? to("request", "Open request") : null
     case "startReplay":

@@ -6,6 +6,7 @@ import { Code } from "../../ui/Code.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Badge } from "../../ui/Status.tsx"
 import { exactly, useCountdown } from "../../ui/Time.tsx"
+import { CheckSignature } from "./CheckSignature.tsx"
 import { RotateAndShow } from "./RotateAndShow.tsx"
 
 const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {
@@ -46,6 +47,7 @@ const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {
           </p>
         </div>
       </Card>
+      {may("explainSignature") ? <CheckSignature endpointId={endpoint.id} /> : null}
       {endpoint.publicKey === null ? null : (
         <Card
           title="Public key"
