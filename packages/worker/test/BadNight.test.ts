@@ -2,20 +2,22 @@
  * A receiver that is down for a night and comes back, on a real PostgreSQL and real sockets: a policy with long waits loses nothing,
  * and its endpoint stays enabled. A second of the policy lasts 0.05 ms here.
  */
-import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { type DeliveryPolicy, waitsOf } from "@posthorn/domain/DeliveryPolicy"
-import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Array as Arr, Effect, Record } from "effect"
 import { idOf, lawsHold, within } from "./processes/Story.ts"
 import {
   attempts,
+  away,
   deliveries,
   drained,
   endpoint,
   endpointRow,
   publish,
   Setting,
+  setPolicy,
   statuses,
   until,
   type Workspace,
@@ -29,21 +31,6 @@ const EVENTS = 5
 /** The attempts of each delivery before the receiver is back. With `patient` the sixth is 7.6 hours after the first. */
 const FAILURES = 6
 
-const setPolicy = (id: string, policy: DeliveryPolicy) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) =>
-      sql`update posthorn.endpoints set policy = ${JSON.stringify(policy)}::text::jsonb where id = ${id}`
-  )
-
-const down = () => {
-  const state = { back: false }
-  const behaviour: Behaviour = (answer) => {
-    answer.reply(state.back ? 200 : 503, state.back ? "took it" : "down")
-  }
-  return { state, behaviour }
-}
-
 /** By delivery, each in order. */
 const evidenceOf = (acme: Workspace) =>
   Effect.map(
@@ -56,10 +43,7 @@ const endOf = ({ at, duration_ms }: { readonly at: string; readonly duration_ms:
   Date.parse(at) + duration_ms
 
 const notices = ({ id }: Workspace) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql`select kind from posthorn.notifications where workspace_id = ${id}`
-  )
+  rows`select kind from posthorn.notifications where workspace_id = ${id}`
 
 layer(Setting, { excludeTestServices: true })("a night without a receiver", (it) => {
   it.scoped.each<readonly [string, DeliveryPolicy]>([
@@ -74,7 +58,7 @@ layer(Setting, { excludeTestServices: true })("a night without a receiver", (it)
     ]
   ])("§3.5 loses nothing and disables nobody, with %s", ([, policy]) =>
     Effect.gen(function* () {
-      const { behaviour, state } = down()
+      const { behaviour, state } = away()
       const receiver = yield* makeReceiver({ behaviours: { "/down": behaviour } })
       const acme = yield* workspace
       const { id } = yield* endpoint(acme, receiver.url("/down"))

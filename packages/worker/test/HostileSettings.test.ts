@@ -1,12 +1,11 @@
 /** The database or the role has settings that change what SQL means: Posthorn works as usual. */
-
-import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { makeHostile } from "@posthorn/testkit/Hostile"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { execute, randomName } from "@posthorn/testkit/TestCluster"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
@@ -69,11 +68,7 @@ it.scopedLive("§3.4 refuses a role that runs no triggers, and names the setting
 it.scopedLive("§3.4 a session ends within 6 s after its worker is gone, whatever it waits for", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
-    const waiting = Effect.flatMap(
-      SqlClient.SqlClient,
-      (sql) =>
-        sql`select from pg_stat_activity where application_name = 'posthorn left' and datname = current_database()`
-    )
+    const waiting = rows`select from pg_stat_activity where application_name = 'posthorn left' and datname = current_database()`
     yield* Effect.gen(function* () {
       const left = yield* Scope.make()
       const { open } = yield* DedicatedConnection.DedicatedConnections

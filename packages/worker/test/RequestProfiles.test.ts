@@ -4,16 +4,16 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { type Behaviour, make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { Webhook } from "standardwebhooks"
 import {
   attempts,
-  box,
   drained,
   endpoint,
   endpointRow,
   publish,
   Setting,
+  setRequest,
   until,
   type Workspace,
   worker,
@@ -28,16 +28,10 @@ interface Secrets {
   readonly authentication?: string
 }
 
-/** An endpoint with this profile, as `updateWebhookEndpoint` stores it. */
 const profiled = (acme: Workspace, url: string, profile: RequestProfile, secrets: Secrets = {}) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
     const made = yield* endpoint(acme, url)
-    const { authentication = null, headers = {} } = secrets
-    const text = JSON.stringify({ fingerprintKey: "a2V5", headers, authentication })
-    const sealed = box.seal({ workspaceId: acme.id, endpointId: made.id, of: "request" }, Redacted.make(text))
-    yield* sql`update posthorn.endpoints set request = ${JSON.stringify(profile)}::text::jsonb, request_secrets = ${sealed}
-      where id = ${made.id}`
+    yield* setRequest(acme, made.id, profile, secrets)
     return made
   })
 

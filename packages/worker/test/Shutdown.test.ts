@@ -3,6 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import {
   attemptsStored,
@@ -26,10 +27,7 @@ const IN_FLIGHT = 100
 const SLOTS = { WORKER_BATCH_SIZE: "34" }
 
 /** The shards that their last owner did not give back. */
-const unclean = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{ shard: number }>`select shard from posthorn.shards where owner is not null`
-)
+const unclean = rows<{ shard: number }>`select shard from posthorn.shards where owner is not null`
 
 it.scopedLive(
   "§6 on SIGTERM finishes 100 requests in flight within 15 s, repeats none, and leaves nothing in doubt",

@@ -4,9 +4,16 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
-import { newId } from "@posthorn/domain/Ids"
+import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
+import { TEST_EVENT } from "@posthorn/domain/EventType"
+import { type EndpointId, newId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
+import type { RequestProfile } from "@posthorn/domain/RequestProfile"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { generateSecret } from "@posthorn/signature"
+import type { Behaviour } from "@posthorn/testkit/Receiver"
+import { row, rows } from "@posthorn/testkit/Sql"
 import { seen, until } from "@posthorn/testkit/Until"
 import { Effect, Either, Layer, Redacted } from "effect"
 import * as Worker from "../src/Worker.ts"
@@ -58,21 +65,58 @@ export const endpoint = (
     return { id, secret }
   })
 
-export const enable = (endpointId: string) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (
-      sql
-    ) => sql`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
-      generation = generation + 1 where id = ${endpointId}`
-  )
+/** `updateWebhookEndpoint` stores a profile and its secrets in this form. */
+export const setRequest = (
+  { id: workspaceId }: Workspace,
+  endpointId: string,
+  profile: RequestProfile,
+  secrets: { readonly headers?: Readonly<Record<string, string>>; readonly authentication?: string | null }
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const text = JSON.stringify({ fingerprintKey: "a2V5", headers: {}, authentication: null, ...secrets })
+    const sealed = box.seal({ workspaceId, endpointId, of: "request" }, Redacted.make(text))
+    yield* sql`update posthorn.endpoints set request = ${JSON.stringify(profile)}::text::jsonb, request_secrets = ${sealed}
+      where id = ${endpointId}`
+  })
 
-export const disable = (endpointId: string) =>
+export const setPolicy = (
+  id: string,
+  policy: DeliveryPolicy | null,
+  table: "endpoints" | "workspaces" = "endpoints"
+) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) =>
-      sql`update posthorn.endpoints set enabled = false, disabled_reason = 'manual' where id = ${endpointId}`
+      sql`update ${sql(`posthorn.${table}`)} set policy = ${policy && JSON.stringify(policy)}::text::jsonb where id = ${id}`
   )
+
+export const testSend = ({ id }: Workspace, endpointId: EndpointId) =>
+  Effect.flatMap(DeliveriesRepo, ({ insertTestSend }) =>
+    insertTestSend(id, {
+      endpointId,
+      eventType: TEST_EVENT,
+      payload: new JsonText("1"),
+      actor: { type: "operator", id: "operator", via: "rest" },
+      traceId: "0af7651916cd43dd8448eb211c80319c"
+    })
+  ).pipe(Effect.provide(DeliveriesRepo.Default))
+
+/** A receiver that answers 503 until `state.back` is set. */
+export const away = () => {
+  const state = { back: false }
+  const behaviour: Behaviour = (answer) => {
+    answer.reply(state.back ? 200 : 503, state.back ? "took it" : "down")
+  }
+  return { state, behaviour }
+}
+
+export const enable = (endpointId: string) =>
+  rows`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
+      generation = generation + 1 where id = ${endpointId}`
+
+export const disable = (endpointId: string) =>
+  rows`update posthorn.endpoints set enabled = false, disabled_reason = 'manual' where id = ${endpointId}`
 
 /** Publishes `count` events in one transaction. */
 export const publish = (
@@ -101,10 +145,7 @@ export interface DeliveryRow {
 }
 
 export const deliveries = ({ id }: Workspace) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql<DeliveryRow>`select * from posthorn.deliveries where workspace_id = ${id} order by id`
-  )
+  rows<DeliveryRow>`select * from posthorn.deliveries where workspace_id = ${id} order by id`
 
 export interface AttemptRow {
   readonly delivery_id: string
@@ -122,30 +163,20 @@ export interface AttemptRow {
 }
 
 export const attempts = ({ id }: Workspace) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql<AttemptRow>`select * from posthorn.attempts where workspace_id = ${id}
+  rows<AttemptRow>`select * from posthorn.attempts where workspace_id = ${id}
       order by delivery_id, ordinal`
-  )
 
 export const endpointRow = (endpointId: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(
-      sql<{
-        enabled: boolean
-        disabled_reason: string | null
-        consecutive_failures: number
-      }>`select * from posthorn.endpoints where id = ${endpointId}`,
-      (rows) => rows[0]!
-    )
-  )
+  row<{
+    enabled: boolean
+    disabled_reason: string | null
+    consecutive_failures: number
+  }>`select * from posthorn.endpoints where id = ${endpointId}`
 
 export const queued = ({ id }: Workspace) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(
-      sql<{ n: number }>`select count(*)::integer as n from posthorn.queue where workspace_id = ${id}`,
-      (rows) => rows[0]!.n
-    )
+  Effect.map(
+    row<{ n: number }>`select count(*)::integer as n from posthorn.queue where workspace_id = ${id}`,
+    ({ n }) => n
   )
 
 export { seen, until }

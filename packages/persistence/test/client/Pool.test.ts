@@ -1,11 +1,11 @@
 /** Statements whose caller is gone, and their connections. */
-
 import { inspect } from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
+import { rows } from "@posthorn/testkit/Sql"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { until } from "@posthorn/testkit/Until"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Tracer } from "effect"
@@ -24,11 +24,8 @@ const aside = Layer.unwrapScoped(
 
 /** Running statements of the pool, read on another connection. */
 const running = (statement: string) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql`select pid from pg_stat_activity
+  rows`select pid from pg_stat_activity
       where application_name = 'pool under test' and state = 'active' and query = ${statement}`
-  )
 
 const SLEEP = "select pg_sleep(300)"
 /** Occupies all connections at once. */

@@ -8,6 +8,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { expect, layer } from "@effect/vitest"
 import { newId, type ReplayId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { connect, endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
 import * as ReplaySteps from "../../src/engine/ReplaySteps.ts"
@@ -189,18 +190,11 @@ const PERIODIC: Readonly<Record<string, Effect.Effect<unknown, SqlError, Periodi
   "forget starts": Effect.flatMap(Retention.Retention, ({ forget }) => forget),
   "erase kept answers": Effect.flatMap(Retention.Retention, ({ erase }) => erase),
   "remove history": Effect.flatMap(Retention.Retention, ({ run }) => run),
-  "begin the daily run": Effect.flatMap(SqlClient, (sql) => sql`select posthorn.begin_daily_run('x')`),
+  "begin the daily run": rows`select posthorn.begin_daily_run('x')`,
   "check quotas": checkQuotas,
-  "remove rollups": Effect.flatMap(SqlClient, (sql) => sql`select posthorn.remove_old_rollups()`),
-  "hours to roll up": Effect.flatMap(
-    SqlClient,
-    (sql) => sql`select posthorn.hours_to_roll_up(date_trunc('hour', now()))`
-  ),
-  "roll up an hour": Effect.flatMap(
-    SqlClient,
-    (sql) =>
-      sql`select posthorn.roll_up_hour((select min(id) from posthorn.workspaces), date_trunc('hour', now()))`
-  ),
+  "remove rollups": rows`select posthorn.remove_old_rollups()`,
+  "hours to roll up": rows`select posthorn.hours_to_roll_up(date_trunc('hour', now()))`,
+  "roll up an hour": rows`select posthorn.roll_up_hour((select min(id) from posthorn.workspaces), date_trunc('hour', now()))`,
   "running replays": Effect.flatMap(ReplaySteps.ReplaySteps, ({ running }) => running([1, 2, 3])),
   "a replay's step": Effect.gen(function* () {
     const sql = yield* SqlClient

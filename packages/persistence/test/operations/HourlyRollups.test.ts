@@ -6,6 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Clock, Effect, Fiber, Layer, Schedule, TestClock, TestContext } from "effect"
 import * as HourlyRollups from "../../src/operations/HourlyRollups.ts"
@@ -62,11 +63,8 @@ const WORKSPACES = 20
 
 /** A range of queue rows by number. */
 const wait = (workspaceId: WorkspaceId, from: number, to: number) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+  rows`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
       select ${workspaceId}, 'whd_' || n, 'whe_1', 0, now() from generate_series(${from}::integer, ${to}::integer) n`
-  )
 
 layer(here, { excludeTestServices: true })("statistics", (it) => {
   it.effect(

@@ -4,19 +4,18 @@ import { expect, it } from "@effect/vitest"
 import { collect } from "@posthorn/telemetry/Collectors"
 import { freshText } from "@posthorn/telemetry/PrometheusText"
 import { connect } from "@posthorn/testkit/Seeds"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Schedule } from "effect"
 import { DatabaseClock } from "../../src/client/DatabaseClock.ts"
 import { queueGauges } from "../../src/operations/QueueGauges.ts"
 
 /** Counts that are running. */
-const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(
-    sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
+const counts = Effect.map(
+  rows<{ n: number }>`select count(*)::integer as n from pg_stat_activity
       where datname = current_database() and state = 'active' and query like '%), standing as (%'
         and pid <> pg_backend_pid()`,
-    ([row]) => row!.n
-  )
+  ([row]) => row!.n
 )
 
 it.scopedLive("§10 what waits for a rate is counted by itself, and is not due", () =>

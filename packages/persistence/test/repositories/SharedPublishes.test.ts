@@ -1,8 +1,8 @@
 /** The outcomes of publishes that share statements. Over HTTP: packages/server/test/api/SharedPublishes.test.ts. */
-import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { workspace } from "@posthorn/testkit/Seeds"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
 import { EventsRepo } from "../../src/repositories/EventsRepo.ts"
@@ -37,11 +37,8 @@ interface Stored {
 }
 
 const storedOf = (workspaceId: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql<Stored>`select payload, xmin::text as transaction from posthorn.events
+  rows<Stored>`select payload, xmin::text as transaction from posthorn.events
       where workspace_id = ${workspaceId} order by id`
-  )
 
 layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices: true })(
   "publishes that share statements",

@@ -2,6 +2,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { type ContractEntry, entries, keepsAnswers } from "@posthorn/api-contract/Contract"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, unknown } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
@@ -202,13 +203,8 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
 
 layer(testServer(), { excludeTestServices: true })("idempotency keys over time", (it) => {
   const age = (workspaceId: string, minutes: number) =>
-    Effect.flatMap(
-      SqlClient,
-      (
-        sql
-      ) => sql`update posthorn.idempotent_answers set created_at = created_at - ${minutes} * interval '1 minute'
-        where workspace_id = ${workspaceId}`
-    ).pipe(Effect.orDie)
+    rows`update posthorn.idempotent_answers set created_at = created_at - ${minutes} * interval '1 minute'
+        where workspace_id = ${workspaceId}`.pipe(Effect.orDie)
 
   it.effect("§4.3 an answer is given again for 24 hours, and then the key is free", () =>
     Effect.gen(function* () {

@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import { connect, makeEndpoint, type Published } from "../Fixtures.ts"
 import { type Call, type Entered, entered, type Loose, testServer } from "../TestServer.ts"
@@ -13,12 +14,10 @@ const batch = (call: Call, events: ReadonlyArray<object>) =>
   })
 
 const storedEvents = (ws: Entered) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql<{ n: number }>`select count(*) as n from posthorn.events
+  Effect.map(
+    rows<{ n: number }>`select count(*) as n from posthorn.events
         where workspace_id = ${ws.workspaceId} and event_type like 'invoice.%'`,
-      ([row]) => row!.n
-    )
+    ([row]) => row!.n
   )
 
 const event = (idempotencyKey?: string, payload: unknown = { n: 1 }, eventType = "invoice.paid") => ({

@@ -1,7 +1,7 @@
 /** Publishes that arrive at the same moment share a statement, and each has its own outcome. */
 import { connect as connectSocket } from "node:net"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, type Published } from "../Fixtures.ts"
 import { type Entered, entered, type Loose, TestServer, testServer } from "../TestServer.ts"
@@ -27,11 +27,10 @@ interface Stored {
 }
 
 const storedOf = ({ workspaceId }: Entered) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql<Stored>`select id, payload, trace_id as "traceId", xmin::text as transaction
-      from posthorn.events where workspace_id = ${workspaceId} and event_type like 'a.%' order by id`
-  ).pipe(Effect.orDie)
+  rows<Stored>`select id, payload, trace_id as "traceId", xmin::text as transaction
+      from posthorn.events where workspace_id = ${workspaceId} and event_type like 'a.%' order by id`.pipe(
+    Effect.orDie
+  )
 
 layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestServices: true })(
   "publishes at the same moment",

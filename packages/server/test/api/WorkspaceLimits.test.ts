@@ -1,9 +1,11 @@
 /** Limits of one workspace: endpoints, tokens, deliveries of one call, and the server's connections. */
+
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
 import { problemOf } from "@posthorn/persistence/client/Statement"
 import { checkQuotas, writeQuotas } from "@posthorn/persistence/operations/Quotas"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { freshDatabase, type TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
@@ -18,15 +20,13 @@ const together = { concurrency: "unbounded" } as const
 
 /** Endpoints that match every event, made concurrently. */
 const addEndpoints = (ws: Entered, count: number, enabled = true) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) =>
-      sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, disabled_reason, secret)
+  rows`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, disabled_reason, secret)
       select ${ws.workspaceId}, 'whe_' || lpad(n::text, 29, '0'), 'https://example.com/', '{*}', ${enabled},
-        case when not ${enabled} then 'manual' end, '\\x00' from generate_series(1, ${count}::integer) as n`
-  ).pipe(Effect.orDie)
+        case when not ${enabled} then 'manual' end, '\\x00' from generate_series(1, ${count}::integer) as n`.pipe(
+    Effect.orDie
+  )
 
-const rows = (ws: Entered, table: string) =>
+const countOf = (ws: Entered, table: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
       sql<{
@@ -51,11 +51,8 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
       const aside = yield* connect
       yield* Effect.promise(() => aside.query("begin; lock table posthorn.endpoints in share mode"))
       const creating = yield* Effect.fork(Effect.all([create, create, create, create], together))
-      const waiting = Effect.flatMap(
-        SqlClient,
-        (sql) => sql`select pid from pg_stat_activity
+      const waiting = rows`select pid from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`
-      )
       yield* Effect.repeat(waiting, { until: (held) => held.length === 4 }).pipe(Effect.timeout("30 seconds"))
       yield* Effect.promise(() => aside.query("rollback"))
       const answers = yield* Fiber.join(creating)
@@ -63,7 +60,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
 
       expect(statuses(answers)).toEqual([201, 409, 409, 409])
       expect(refused.body).toMatchObject({ _tag: "LimitReached", limit: 500, of: "endpoints" })
-      expect(yield* rows(ws, "endpoints")).toBe(500)
+      expect(yield* countOf(ws, "endpoints")).toBe(500)
     }).pipe(Effect.scoped)
   )
 
@@ -120,7 +117,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
         const most = yield* ws.call<{
           readonly items: ReadonlyArray<{ readonly deliveryIds: ReadonlyArray<string> }>
         }>("POST", "/events/batch", { body: batch(100) })
-        const before = [yield* rows(ws, "events"), yield* rows(ws, "deliveries")]
+        const before = [yield* countOf(ws, "events"), yield* countOf(ws, "deliveries")]
         const more = yield* ws.call("POST", "/events/batch", { body: batch(101) })
         const tool = yield* callTool(url, ws.token, "publish_events", batch(101))
 
@@ -141,7 +138,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
           }
         })
         expect(JSON.parse(tool.content[0]!.text)).toMatchObject({ issues: [{ path: "/events" }] })
-        expect([yield* rows(ws, "events"), yield* rows(ws, "deliveries")]).toEqual(before)
+        expect([yield* countOf(ws, "events"), yield* countOf(ws, "deliveries")]).toEqual(before)
       })
   )
 })
@@ -159,12 +156,12 @@ layer(testServer({ workspaceLimits: { fanOut: 3 } }), { excludeTestServices: tru
         yield* makeEndpoint(ws, { enabled: false })
         const besideDisabled = yield* publish
         yield* makeEndpoint(ws)
-        const before = yield* rows(ws, "events")
+        const before = yield* countOf(ws, "events")
         const more = yield* publish
 
         expect([most.status, besideDisabled.status]).toEqual([202, 202])
         expect(more).toMatchObject({ status: 400, body: { issues: [{ path: "/eventType" }] } })
-        expect(yield* rows(ws, "events")).toBe(before)
+        expect(yield* countOf(ws, "events")).toBe(before)
       })
     )
   }
@@ -175,10 +172,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
   const quotas = (waiting: number | null, bytes: number | null) =>
     Effect.zipRight(writeQuotas({ waiting, bytes }), checkQuotas).pipe(Effect.orDie)
   const publishInSql = ({ slug }: Entered, key: string | null = null) =>
-    Effect.flatMap(
-      SqlClient,
-      (sql) => sql`select id from posthorn.publish(${slug}, 'invoice.paid', '1', ${key})`
-    ).pipe(
+    rows`select id from posthorn.publish(${slug}, 'invoice.paid', '1', ${key})`.pipe(
       Effect.as("published"),
       Effect.catchAll((error) => Effect.succeed(problemOf(error).code))
     )
@@ -191,7 +185,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
       const first = yield* ws.call("POST", "/events", { body: keyed })
       yield* ws.call("POST", "/events/batch", { body: batch(2) })
       yield* quotas(3, null)
-      const before = yield* rows(ws, "events")
+      const before = yield* countOf(ws, "events")
 
       const refused = yield* ws.call("POST", "/events", { body: event })
       const refusedBatch = yield* ws.call("POST", "/events/batch", { body: batch(2) })
@@ -200,7 +194,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
       expect(refusedBatch).toMatchObject({ status: 429, body: { quota: "waiting" } })
       expect(JSON.parse(tool.content[0]!.text)).toMatchObject({ _tag: "QuotaExceeded", quota: "waiting" })
       expect([yield* publishInSql(ws), yield* publishInSql(ws, "k")]).toEqual(["PH429", "PH429"])
-      expect(yield* rows(ws, "events")).toBe(before)
+      expect(yield* countOf(ws, "events")).toBe(before)
 
       // Repeated publishes are answered as before; other workspaces, and events that nobody matches, are accepted.
       expect((yield* ws.call("POST", "/events", { body: keyed })).body).toEqual({
@@ -281,7 +275,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
 
         expect(new Set(served.map(({ status }) => status))).toEqual(new Set([200, 202]))
         expect(statuses(attacked)).toEqual(Array(24).fill(400))
-        expect(yield* rows(attacker, "deliveries")).toBe(0)
+        expect(yield* countOf(attacker, "deliveries")).toBe(0)
       }),
     60_000
   )
@@ -294,11 +288,10 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
       const endpointId = yield* makeEndpoint(greedy)
       // Each waits for the endpoint, with a connection or for one of its share.
       const patch = greedy.call("PATCH", `/webhooks/${endpointId}`, { body: { description: "x" } })
-      const waiting = Effect.flatMap(
-        SqlClient,
-        (sql) => sql<{ n: number }>`select count(*) as n from pg_stat_activity
-          where application_name = 'posthorn serve' and wait_event_type = 'Lock' and datname = current_database()`
-      ).pipe(Effect.map(([row]) => row!.n))
+      const waiting = rows<{ n: number }>`select count(*) as n from pg_stat_activity
+          where application_name = 'posthorn serve' and wait_event_type = 'Lock' and datname = current_database()`.pipe(
+        Effect.map(([row]) => row!.n)
+      )
 
       const patches = yield* Effect.gen(function* () {
         const sql = yield* SqlClient

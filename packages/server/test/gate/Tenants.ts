@@ -6,6 +6,7 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { prefixes } from "@posthorn/domain/Ids"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import { makeEndpoint, observe, publish } from "../Fixtures.ts"
 import { makeWorld, type World } from "../Samples.ts"
@@ -41,13 +42,9 @@ export const furnish = (ws: Entered, word: string) =>
   })
 
 /** Tables with rows of workspaces, and all their rows of one workspace. */
-const tables = Effect.flatMap(
-  SqlClient,
-  (sql) =>
-    sql<{ name: string }>`select c.relname as name from pg_class c
+const tables = rows<{ name: string }>`select c.relname as name from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
       where c.relnamespace = 'posthorn'::regnamespace and c.relkind = 'r' order by 1`
-)
 
 /** Every row of a workspace as text, without the times that its own calls change. */
 export const pictureOf = (workspaceId: string) =>

@@ -1,6 +1,7 @@
 /** Ready means that this process can write: what it reports while the database answers but refuses writes. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { rows } from "@posthorn/testkit/Sql"
 import { execute } from "@posthorn/testkit/TestCluster"
 import { until } from "@posthorn/testkit/Until"
 import { Effect, Logger, LogLevel } from "effect"
@@ -17,9 +18,7 @@ const silent = Logger.minimumLogLevel(LogLevel.None)
 layer(testServer(), { excludeTestServices: true })("a process that is ready", (it) => {
   const ready = Effect.flatMap(TestServer, ({ call }) => call("GET", "/health/ready"))
   const isReady = ({ status }: { readonly status: number }) => status === 200
-  const database = Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql<{ name: string }>`select current_database() as name`, ([row]) => row!.name)
-  )
+  const database = Effect.map(rows<{ name: string }>`select current_database() as name`, ([row]) => row!.name)
   /** Existing connections keep the old setting. */
   const set = (name: string, statement: string) =>
     execute(

@@ -1,19 +1,17 @@
-/** Endpoints that want a token or a client certificate, on a real PostgreSQL, with real token endpoints. */
-import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { certificate } from "@posthorn/testkit/Certificates"
 import { type Behaviour, make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import {
   attempts,
-  box,
   deliveries,
   drained,
   endpoint,
   endpointRow,
   publish,
   Setting,
+  setRequest,
   until,
   type Workspace,
   worker,
@@ -24,7 +22,6 @@ const HIDDEN = { secret: true, fingerprint: "0123456789abcdef" } as const
 
 type Authentication = NonNullable<RequestProfile["authentication"]>
 
-/** An endpoint with this authentication, as `updateWebhookEndpoint` stores it. */
 const authenticated = (
   acme: Workspace,
   url: string,
@@ -33,13 +30,9 @@ const authenticated = (
   type?: string
 ) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const made = yield* endpoint(acme, url, type)
-    const text = JSON.stringify({ fingerprintKey: "a2V5", headers: {}, authentication: secret })
-    const sealed = box.seal({ workspaceId: acme.id, endpointId: made.id, of: "request" }, Redacted.make(text))
-    yield* sql`update posthorn.endpoints set request = ${JSON.stringify({ authentication })}::text::jsonb,
-      request_secrets = ${sealed} where id = ${made.id}`
-    return made.id
+    const { id } = yield* endpoint(acme, url, type)
+    yield* setRequest(acme, id, { authentication }, { authentication: secret })
+    return id
   })
 
 const oauth = (acme: Workspace, url: string, tokenUrl: string, type?: string) =>

@@ -1,30 +1,21 @@
-/** Delivery policies on a real PostgreSQL and real sockets. domain/test/Verdict.test.ts tests the meaning of each. */
-import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import {
   attempts,
-  deliveries,
   drained,
   endpoint,
   endpointRow,
   publish,
   Setting,
+  setPolicy,
+  statuses,
   until,
   type Workspace,
   worker,
   workspace
 } from "../Setting.ts"
-
-const setPolicy = (id: string, policy: DeliveryPolicy | null, table = "endpoints") =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) =>
-      sql`update ${sql(`posthorn.${table}`)} set policy = ${policy === null ? null : JSON.stringify(policy)}::text::jsonb
-      where id = ${id}`
-  )
 
 /** An endpoint with a policy, and a number of events published to it. */
 const sent = (acme: Workspace, url: string, policy: DeliveryPolicy, count = 1) =>
@@ -34,8 +25,6 @@ const sent = (acme: Workspace, url: string, policy: DeliveryPolicy, count = 1) =
     yield* publish(acme, count)
     return id
   })
-
-const statusOf = (acme: Workspace) => Effect.map(deliveries(acme), (rows) => rows.map(({ status }) => status))
 
 layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
   it.scoped("§3.5 repeats an attempt once for each of its waits, also by the workspace's policy", () =>
@@ -48,7 +37,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
         retries: { kind: "waits", seconds: [1] }
       })
       yield* worker({ retryDelayMs: 600_000 })
-      yield* until(statusOf(acme), (all) => all.every((status) => status === "dead_lettered"))
+      yield* until(statuses(acme), (all) => all.every((status) => status === "dead_lettered"))
 
       assert.lengthOf(receiver.receivedAt("/status/503"), 1)
       const [first, second, ...more] = receiver.receivedAt("/status/500")
@@ -88,7 +77,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
       const gone = yield* sent(acme, receiver.url("/status/410"), { onGone: "disable" })
       yield* worker()
       yield* until(endpointRow(gone), ({ enabled }) => !enabled)
-      yield* until(statusOf(acme), (all) => all.every((status) => status === "failed_permanent"))
+      yield* until(statuses(acme), (all) => all.every((status) => status === "failed_permanent"))
 
       assert.isTrue((yield* endpointRow(other.id)).enabled)
     })
@@ -108,7 +97,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
       yield* setPolicy(id, { retries: { kind: "none" } })
       answer()
 
-      yield* until(statusOf(acme), ([status]) => status === "dead_lettered")
+      yield* until(statuses(acme), ([status]) => status === "dead_lettered")
       assert.lengthOf(yield* attempts(acme), 1)
     })
   )
@@ -119,7 +108,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
       const acme = yield* workspace
       yield* sent(acme, receiver.url("/hang"), { timeoutSeconds: 1, retries: { kind: "none" } })
       yield* worker({ requestTimeoutMs: 60_000 })
-      yield* until(statusOf(acme), ([status]) => status === "dead_lettered")
+      yield* until(statuses(acme), ([status]) => status === "dead_lettered")
 
       const [attempt] = yield* attempts(acme)
       const { duration_ms, failure_reason } = attempt!

@@ -4,6 +4,7 @@ import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { expect } from "vitest"
 import {
@@ -32,16 +33,10 @@ const waiting: Queue.DueRow = {
 }
 
 /** As if the owner of every shard had died. */
-const ownersDied = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql`update posthorn.shards set owner = 'dead'`
-)
+const ownersDied = rows`update posthorn.shards set owner = 'dead'`
 
 const setClaims = (deliveryId: string, count: number) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql`update posthorn.queue set claims = ${count} where delivery_id = ${deliveryId}`
-  )
+  rows`update posthorn.queue set claims = ${count} where delivery_id = ${deliveryId}`
 
 layer(Setting, { excludeTestServices: true })("poison", (it) => {
   it.scoped("§3.4 holds a shard in doubt until everything that was due when its owner died is recorded", () =>

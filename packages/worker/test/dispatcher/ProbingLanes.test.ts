@@ -5,21 +5,19 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
-import { TEST_EVENT } from "@posthorn/domain/EventType"
-import type { EndpointId } from "@posthorn/domain/Ids"
-import { JsonText } from "@posthorn/domain/JsonText"
 import { leastUnitsTo, pauseUnits } from "@posthorn/domain/Probing"
-import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
-import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import {
+  away,
   drained,
   endpoint,
   endpointRow,
   publish,
   Setting,
+  testSend,
   until,
-  type Workspace,
   worker,
   workspace
 } from "../Setting.ts"
@@ -29,35 +27,13 @@ const PAUSES_MS = [3, 4, 5, 6].map((failures) => pauseUnits(failures) * RETRY_DE
 /** Longer than any test. */
 const LONG_DELAY_MS = 600_000
 
-/** Answers 503 until told to recover. */
-const restarting = () => {
-  const state = { back: false }
-  const behaviour: Behaviour = (answer) => {
-    answer.reply(state.back ? 200 : 503)
-  }
-  return { state, behaviour }
-}
-
 const beganAt = (endpointId: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(
-      sql<{ at: string }>`select a.at::text from posthorn.attempts a
+  Effect.map(
+    rows<{ at: string }>`select a.at::text from posthorn.attempts a
         join posthorn.deliveries d on d.workspace_id = a.workspace_id and d.id = a.delivery_id
         where d.endpoint_id = ${endpointId} order by a.at`,
-      (rows) => rows.map(({ at }) => Date.parse(at))
-    )
+    (found) => found.map(({ at }) => Date.parse(at))
   )
-
-const testSend = ({ id: workspaceId }: Workspace, endpointId: EndpointId) =>
-  Effect.flatMap(DeliveriesRepo, (deliveries) =>
-    deliveries.insertTestSend(workspaceId, {
-      endpointId,
-      eventType: TEST_EVENT,
-      payload: new JsonText("{}"),
-      actor: { type: "system", id: "worker", via: "worker" },
-      traceId: "t"
-    })
-  ).pipe(Effect.provide(DeliveriesRepo.Default))
 
 const attemptsOf = (endpointId: string) => Effect.map(beganAt(endpointId), (attempts) => attempts.length)
 
@@ -86,7 +62,7 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
 
   it.scoped("§3.4 makes its attempts one at a time, with pauses that double, until one succeeds", () =>
     Effect.gen(function* () {
-      const { behaviour, state } = restarting()
+      const { behaviour, state } = away()
       const receiver = yield* makeReceiver({ behaviours: { "/restarting": behaviour } })
       const acme = yield* workspace
       const { id } = yield* endpoint(acme, receiver.url("/restarting"))
@@ -129,7 +105,7 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
 
   it.scoped("§3.4 lets a test send pass at once, and is no longer limited once that is delivered", () =>
     Effect.gen(function* () {
-      const { behaviour, state } = restarting()
+      const { behaviour, state } = away()
       const receiver = yield* makeReceiver({ behaviours: { "/restarting": behaviour } })
       const acme = yield* workspace
       const { id } = yield* endpoint(acme, receiver.url("/restarting"))

@@ -1,11 +1,9 @@
 /** Rates at work, on a real PostgreSQL: what they hold back, what they do not, and what the next worker knows of the last. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import type { DeliveryPolicy, RateLimit } from "@posthorn/domain/DeliveryPolicy"
-import { TEST_EVENT } from "@posthorn/domain/EventType"
-import { JsonText } from "@posthorn/domain/JsonText"
-import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
+import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import {
   deliveries,
@@ -14,6 +12,9 @@ import {
   publish,
   queued,
   Setting,
+  setPolicy,
+  statuses,
+  testSend,
   until,
   type Workspace,
   worker,
@@ -23,25 +24,15 @@ import {
 /** Longer than a test. */
 const HOUR = { requests: 1, perSeconds: 3_600 }
 
-const setPolicy = (id: string, policy: DeliveryPolicy | null, table = "endpoints") =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) =>
-      sql`update ${sql(`posthorn.${table}`)} set policy = ${policy === null ? null : JSON.stringify(policy)}::text::jsonb
-      where id = ${id}`
-  )
-
 const beganAt = ({ id }: Workspace) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(
-      sql<{ at: string }>`select at::text from posthorn.attempts where workspace_id = ${id} order by at`,
-      (rows) => rows.map(({ at }) => Date.parse(at))
-    )
+  Effect.map(
+    rows<{ at: string }>`select at::text from posthorn.attempts where workspace_id = ${id} order by at`,
+    (found) => found.map(({ at }) => Date.parse(at))
   )
 
 const delivered = (where: Workspace, count: number) =>
   until(
-    Effect.map(deliveries(where), (rows) => rows.filter(({ status }) => status === "delivered").length),
+    Effect.map(statuses(where), (all) => all.filter((status) => status === "delivered").length),
     (n) => n >= count
   )
 
@@ -120,20 +111,12 @@ layer(Setting, { excludeTestServices: true })("a rate", (it) => {
       const acme = yield* workspace
       const { id: endpointId } = yield* endpoint(acme, receiver.url("/"))
       yield* setPolicy(endpointId, { rateLimit: { requests: 2, perSeconds: 3_600 } })
-      const repo = yield* Effect.provide(DeliveriesRepo, DeliveriesRepo.Default)
-      const testSend = repo.insertTestSend(acme.id, {
-        endpointId,
-        eventType: TEST_EVENT,
-        payload: new JsonText("{}"),
-        actor: { type: "system", id: "worker", via: "worker" },
-        traceId: "t"
-      })
       yield* worker()
-      yield* testSend
+      yield* testSend(acme, endpointId)
       yield* delivered(acme, 1)
       yield* publish(acme)
       yield* delivered(acme, 2)
-      yield* testSend
+      yield* testSend(acme, endpointId)
       const other = yield* workspace
       yield* endpoint(other, receiver.url("/status/201"))
       yield* publish(other)

@@ -4,6 +4,7 @@ import { layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { row, rows } from "@posthorn/testkit/Sql"
 import { Effect, Fiber } from "effect"
 import { expect } from "vitest"
 import {
@@ -43,39 +44,25 @@ const startJob = ({ id }: Workspace, endpointId: string, statuses = "{failed_per
   })
 
 const jobOf = ({ id }: Workspace, replay: string) =>
-  Effect.flatMap(sqlOf, (sql) =>
-    Effect.map(
-      sql<Job>`select state, matched, missed, replayed, failed from posthorn.replays
-        where workspace_id = ${id} and id = ${replay}`,
-      (rows) => rows[0]!
-    )
-  )
+  row<Job>`select state, matched, missed, replayed, failed from posthorn.replays
+        where workspace_id = ${id} and id = ${replay}`
 
 const ended = (where: Workspace, replay: string) =>
   until(jobOf(where, replay), ({ state }) => state !== "running")
 
 const step = ({ id }: Workspace, replay: string, batch = 100, room = 200) =>
-  Effect.flatMap(sqlOf, (sql) =>
-    Effect.map(
-      sql<{ outcome: string; made: number }>`
-        select outcome, made from posthorn.replay_step(${id}, ${replay}, ${batch}, ${room})`,
-      (rows) => rows[0]!
-    )
-  )
+  row<{ outcome: string; made: number }>`
+        select outcome, made from posthorn.replay_step(${id}, ${replay}, ${batch}, ${room})`
 
 /** How often each source was replayed; also checks that each new delivery has its audit event. */
 const replaysOf = ({ id }: Workspace) =>
-  Effect.flatMap(
-    sqlOf,
-    (sql) =>
-      sql<{ source: string; times: number; audited: number }>`
+  rows<{ source: string; times: number; audited: number }>`
       select coalesce(d.replayed_from, d.event_id) as source, count(distinct d.id)::integer as times,
         count(a.id)::integer as audited
       from posthorn.deliveries d
       left join posthorn.audit_events a on a.workspace_id = d.workspace_id and a.target_id = d.id
         and a.action = 'webhook.delivery_replayed'
       where d.workspace_id = ${id} and d.replay_id is not null group by 1 order by 1`
-  )
 
 /** An endpoint with deliveries that failed for good, and missed events. */
 const outage = (url: string, refused: number, missed: number) =>

@@ -4,6 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import { Setting } from "../Setting.ts"
 import { COMPRESSED, killWorker, requestsByDelivery, suffer } from "./Outage.ts"
@@ -41,21 +42,16 @@ interface Fate {
 }
 
 /** For each delivery: its event, and the outcomes of its attempts. */
-const fates = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<Fate>`
+const fates = rows<Fate>`
     select d.id, (e.payload::json ->> 'n')::integer as n,
       count(a.*) filter (where a.status <> 'delivered')::integer as failures,
       count(a.*) filter (where a.status = 'delivered')::integer as successes
     from posthorn.deliveries d join posthorn.events e on e.workspace_id = d.workspace_id and e.id = d.event_id
     left join posthorn.attempts a on a.workspace_id = d.workspace_id and a.delivery_id = d.id
     where d.event_type = 'order.paid' group by d.workspace_id, d.id, e.payload`
-)
 
 /** How often each source was replayed, and the number of audit events about it. */
-const replays = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{ source: string; times: number; lines: number }>`
+const replays = rows<{ source: string; times: number; lines: number }>`
     select coalesce(d.replayed_from, d.event_id) as source, count(distinct d.id)::integer as times,
       count(a.id)::integer as lines
     from posthorn.deliveries d
@@ -63,7 +59,6 @@ const replays = Effect.flatMap(
       and a.action = 'webhook.delivery_replayed'
       and coalesce(a.changes ->> 'replayedFrom', a.changes ->> 'eventId') = coalesce(d.replayed_from, d.event_id)
     where d.replay_id is not null group by 1`
-)
 
 it.scopedLive(
   "§4.6 replays all of an outage, each event once more than it failed, though workers and server are killed meanwhile",

@@ -11,6 +11,7 @@ import { certificate } from "@posthorn/testkit/Certificates"
 import { startWorker } from "@posthorn/testkit/Command"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import { Setting } from "../Setting.ts"
 import { collector } from "./Collector.ts"
@@ -172,11 +173,7 @@ it.scopedLive(
       yield* ask("POST", `/webhooks/${good.body.id}/test-event`, { waitSeconds: 5 })
       yield* ask("POST", `/webhooks/${bad.body.id}/rotate-secret`)
       yield* receiver.waitFor(14)
-      yield* within(
-        25,
-        Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select from posthorn.queue`),
-        (left) => left.length === 0
-      )
+      yield* within(25, rows`select from posthorn.queue`, (left) => left.length === 0)
       for (const path of [
         "/webhooks",
         `/webhooks/${good.body.id}`,
@@ -188,13 +185,9 @@ it.scopedLive(
         "/events"
       ])
         yield* ask("GET", path)
-      const attempts = yield* Effect.flatMap(
-        SqlClient.SqlClient,
-        (sql) =>
-          sql<{
-            body: string | null
-          }>`select response_body as body from posthorn.attempts where http_status = 503`
-      )
+      const attempts = yield* rows<{
+        body: string | null
+      }>`select response_body as body from posthorn.attempts where http_status = 503`
       yield* within(
         30,
         Effect.sync(() => spans.spans().map(({ name }) => name)),

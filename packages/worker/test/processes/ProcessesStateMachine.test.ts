@@ -3,6 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { startWorker } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import { Setting } from "../Setting.ts"
 import { startApi } from "./ServeProcess.ts"
@@ -25,9 +26,7 @@ const keepHistory = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 /** In milliseconds: when each failure was recorded, computed from its planned retry, and the bounds for that. */
 const planned = (id: string) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql<{ k: number; recorded: number; after: number; before: number; next: number }>`
+  rows<{ k: number; recorded: number; after: number; before: number; next: number }>`
       select h.attempts as k,
         extract(epoch from h.next_attempt_at)::float8 * 1000 - least(h.attempts, 6) * ${DELAY_MS}::float8 as recorded,
         extract(epoch from a.at)::float8 * 1000 + a.duration_ms as after,
@@ -37,7 +36,6 @@ const planned = (id: string) =>
       join posthorn.attempts a on a.delivery_id = h.id and a.ordinal = h.attempts
       join posthorn.attempts b on b.delivery_id = h.id and b.ordinal = h.attempts + 1
       where h.id = ${id} and h.status = 'failed' order by 1`
-  )
 
 it.scopedLive(
   "§3.1 makes all seven attempts, plans each retry from when the failure was recorded, then dead-letters once",

@@ -14,6 +14,7 @@ import {
   type Received,
   type Receiver
 } from "@posthorn/testkit/Receiver"
+import { rows } from "@posthorn/testkit/Sql"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Clock, Effect, Layer } from "effect"
 import { expect } from "vitest"
@@ -105,11 +106,8 @@ export const goesOn = (
   })
 
 /** Ends the connections of all workers to this test's database. */
-export const endConnections = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
+export const endConnections = rows`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'posthorn %'`
-)
 
 /** The setting of the other tests, on a PostgreSQL of its own. */
 export const onOwnCluster = ({ url }: OwnCluster) =>
@@ -126,8 +124,9 @@ export const idOf = (request: Received): string =>
 export const repeatsIn = (received: ReadonlyArray<Received>): number =>
   received.length - new Set(received.map(idOf)).size
 
-export const attemptsStored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(sql<{ n: number }>`select count(*)::integer as n from posthorn.attempts`, ([row]) => row!.n)
+export const attemptsStored = Effect.map(
+  rows<{ n: number }>`select count(*)::integer as n from posthorn.attempts`,
+  ([row]) => row!.n
 )
 
 /** The number of deliveries with each status. */
@@ -154,14 +153,12 @@ export const lawsHold = Effect.gen(function* () {
 })
 
 /** The number of shards that each worker's lock connection holds; largest first. */
-export const shares = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(
-    sql<{ n: number }>`select count(*)::integer as n from pg_locks
+export const shares = Effect.map(
+  rows<{ n: number }>`select count(*)::integer as n from pg_locks
       where locktype = 'advisory' and classid = 7067002 and objid < posthorn.shard_count()
         and database = (select oid from pg_database where datname = current_database()) and granted
       group by pid order by 1 desc`,
-    (rows) => rows.map(({ n }) => n)
-  )
+  (found) => found.map(({ n }) => n)
 )
 
 /** Waits until the shards are shared like this. */
@@ -170,12 +167,8 @@ export const shared = (seconds: number, ...expected: ReadonlyArray<number>) =>
 
 /** Connections to this test's database, by the workers' names. */
 export const connectionsNamed = (name: string) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) =>
-      sql<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
+  rows<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
       from pg_stat_activity where datname = current_database() and application_name = ${name}`
-  )
 
 /** Waits until each worker has made its beat (Shards.ts, once a second) for this many seconds more. */
 export const beatsLater = (seconds: number) =>
