@@ -5,6 +5,7 @@
 
 import { describeOffset, MOST_OFF_MS, WARN_MS } from "@posthorn/persistence/client/DatabaseClock"
 import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
+import { keepsSessions } from "@posthorn/persistence/client/KeepsSessions"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
 import { problemOf } from "@posthorn/persistence/client/Statement"
 import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
@@ -126,7 +127,7 @@ const rights = Effect.map(DoctorChecks.missingRights, (missing) =>
       )
 )
 
-const sessions = Effect.map(DoctorChecks.keepsSessions, (kept) =>
+const sessions = Effect.map(keepsSessions, (kept) =>
   kept
     ? well("sessions", "sessions", "a session stays one: fit for work and serve")
     : wrong(

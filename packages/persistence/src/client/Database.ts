@@ -11,8 +11,10 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
+import * as DedicatedConnection from "./DedicatedConnection.ts"
 import * as Pool from "./internal/Pool.ts"
 import { limitTenants } from "./internal/TenantConnections.ts"
+import { keepsSessions } from "./KeepsSessions.ts"
 import { type Limits, sessionOf } from "./Session.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
@@ -68,7 +70,7 @@ const connect = (options: DatabaseOptions) =>
   Effect.gen(function* () {
     const { applicationName, maxConnections, perWorkspace, silence, url } = options
     const stream = silence === undefined ? undefined : socketThatEnds(silence)
-    const pool = yield* Pool.make({
+    const { pool, sessions } = yield* Pool.make({
       connectionString: Redacted.value(url),
       application_name: applicationName,
       max: maxConnections,
@@ -91,7 +93,16 @@ const connect = (options: DatabaseOptions) =>
       perWorkspace === undefined
         ? database
         : yield* limitTenants(pool, database, perWorkspace, CONNECT_TIMEOUT)
-    return Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
+    const made = Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
+    if (!sessions.kept)
+      yield* keepsSessions.pipe(
+        Effect.tap((kept) => Effect.sync(() => Object.assign(sessions, { kept }))),
+        Effect.provide(DedicatedConnection.layer),
+        Effect.provide(made),
+        Effect.ignore,
+        Effect.forkScoped
+      )
+    return made
   })
 
 export type Database = Layer.Layer.Success<ReturnType<typeof layer>>

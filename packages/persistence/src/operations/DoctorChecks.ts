@@ -6,11 +6,10 @@ import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { FailureReason } from "@posthorn/domain/Verdict"
-import { Clock, Deferred, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { DedicatedConnections } from "../client/DedicatedConnection.ts"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
-import { problemOf } from "../client/Statement.ts"
 import * as ShardLocks from "../engine/ShardLocks.ts"
 
 const ServerFacts = Schema.Struct({
@@ -126,35 +125,6 @@ export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
     (found) => found.map(({ missing }) => missing)
   )
 )
-
-const DUPLICATE_PREPARED_STATEMENT = "42P05"
-const HEARD_WITHIN = "3 seconds"
-
-/**
- * Whether a session stays one: a notification reaches its listener. Behind a pooler that pools transactions it does not, and
- * a worker's locks would not hold either.
- */
-export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnections | SqlClient.SqlClient> =
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const connections = yield* DedicatedConnections
-    const channel = `posthorn_doctor_${randomUUID().replaceAll("-", "")}`
-    const connection = yield* connections.open("posthorn doctor")
-    const heard = yield* Deferred.make<void>()
-    connection.onNotification(() => Effect.runSync(Deferred.succeed(heard, undefined)))
-    yield* connection.query(`listen ${channel}`)
-    // Behind such a pooler, the next statement may run on another session.
-    yield* Effect.addFinalizer(() => Effect.ignore(connection.query(`unlisten ${channel}`)))
-    yield* sql`select pg_notify(${channel}, '')`
-    return Option.isSome(yield* Effect.timeoutOption(Deferred.await(heard), HEARD_WITHIN))
-  }).pipe(
-    Effect.scoped,
-    // Another process has prepared this statement on what should be our own session.
-    Effect.catchIf(
-      (error) => problemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
-      () => Effect.succeed(false)
-    )
-  )
 
 /** Workers and their shards, and foreign sessions that hold some. */
 export const whoWorks: Effect.Effect<ShardLocks.Membership, SqlError, DedicatedConnections> = Effect.gen(

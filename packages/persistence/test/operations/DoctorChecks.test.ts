@@ -1,9 +1,11 @@
 /** The questions of `posthorn doctor` to the database. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
 import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
+import { keepsSessions } from "../../src/client/KeepsSessions.ts"
 import * as DoctorChecks from "../../src/operations/DoctorChecks.ts"
 
 const live = DedicatedConnection.layer.pipe(Layer.provideMerge(TestPg))
@@ -18,7 +20,7 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
       })
       expect(Math.abs(yield* DoctorChecks.clockAhead)).toBeLessThan(60_000)
       expect(yield* DoctorChecks.missingRights).toEqual([])
-      expect(yield* DoctorChecks.keepsSessions).toBe(true)
+      expect(yield* keepsSessions).toBe(true)
       expect(yield* DoctorChecks.whoWorks).toMatchObject({ shardCount: 32, members: 0, foreignSessions: [] })
       expect(yield* DoctorChecks.unreachable).toEqual([])
     })

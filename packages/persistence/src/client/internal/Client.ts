@@ -10,6 +10,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { type Address, type Asked, acceptsWrites, ask, hostsOf, NoPrimary } from "../Hosts.ts"
 import { noteRefusal } from "../WriteRefusals.ts"
+import { nameOf } from "./StatementNames.ts"
 
 const READ_ONLY = "25006"
 const AGAIN_MS = 200
@@ -68,6 +69,15 @@ const primaryOf = (url: string, urls: ReadonlyArray<string>) => {
   return known
 }
 
+/** Whether each connection has a session of its own, so that what it prepares stays. */
+export interface Sessions {
+  kept: boolean
+}
+
+interface ClientConfig extends pg.ClientConfig {
+  readonly sessions?: Sessions
+}
+
 type Connected = (error: Error | null, client?: pg.Client) => void
 
 export class Client extends pg.Client {
@@ -75,11 +85,12 @@ export class Client extends pg.Client {
   /** The connection leads to a standby: it is closed when it is given back. */
   leaving = false
 
-  constructor(config: pg.ClientConfig = {}) {
+  constructor(config: ClientConfig = {}) {
     const url = config.connectionString ?? ""
     const urls = hostsOf(url) ?? [url]
     super({ ...config, connectionString: urls[0] })
     this.primary = urls.length > 1 ? primaryOf(url, urls) : null
+    if (config.sessions) this.nameStatements(config.sessions)
     // The pool listens for errors while a connection is idle, and its user while it is used. In between, while it is set up,
     // nobody listens, and an error without a listener would end the process. Statements report failures by themselves.
     this.on("error", () => undefined)
@@ -90,6 +101,16 @@ export class Client extends pg.Client {
       delete problem.where
       noteRefusal(url, problem.code)
     })
+  }
+
+  /** `@effect/sql-pg` sends statements as text, values and a callback. */
+  private nameStatements(sessions: Sessions): void {
+    const query = this.query.bind(this) as (...given: ReadonlyArray<unknown>) => never
+    this.query = (text: unknown, values?: unknown, done?: unknown) => {
+      const isNamed = sessions.kept && typeof text === "string" && Array.isArray(values) && values.length > 0
+      const name = isNamed ? nameOf(text) : undefined
+      return name === undefined ? query(text, values, done) : query({ name, text, values }, done)
+    }
   }
 
   override connect(): Promise<pg.Client>

@@ -12,7 +12,7 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, type Scope } from "effect"
 import pg from "pg"
-import { Client } from "./Client.ts"
+import { Client, type Sessions } from "./Client.ts"
 import { poolMeters } from "./PoolMeters.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
@@ -42,14 +42,32 @@ const closeUnlessGood = (_: Error, client: pg.PoolClient) => {
   if (isBusy(client) || (client instanceof Client && client.leaving)) void client.end()
 }
 
+interface Made {
+  readonly pool: pg.Pool
+  /** A pooler may give each transaction another session. Unless there is none in between, `kept` begins as false. */
+  readonly sessions: Sessions
+}
+
+/** A pooler gives its clients process ids of its own. */
+const isDirect = async (pool: pg.Pool): Promise<boolean> => {
+  const client = await pool.connect()
+  try {
+    const pid = "processID" in client ? client.processID : null
+    return (await client.query("select where pg_backend_pid() = $1::integer", [pid])).rowCount === 1
+  } finally {
+    client.release()
+  }
+}
+
 /** Fails when the database cannot be reached. */
-export const make = (options: pg.PoolConfig): Effect.Effect<pg.Pool, SqlError, Scope.Scope> =>
+export const make = (options: pg.PoolConfig): Effect.Effect<Made, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
-    const pool = yield* open(options)
+    const sessions = { kept: false }
+    const pool = yield* open({ ...options, sessions } as pg.PoolConfig)
     const aside = yield* open({ ...options, max: 1 })
-    yield* Effect.tryPromise({ try: () => pool.query("select 1"), catch: failed }).pipe(
+    sessions.kept = yield* Effect.tryPromise({ try: () => isDirect(pool), catch: failed }).pipe(
       Effect.timeoutFail({ duration: CONNECT_TIMEOUT, onTimeout: () => failed(new Error("No answer")) })
     )
     yield* poolMeters(pool)
-    return Object.assign(pool, { query: aside.query.bind(aside) })
+    return { pool: Object.assign(pool, { query: aside.query.bind(aside) }), sessions }
   })
