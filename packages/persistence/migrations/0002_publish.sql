@@ -1,21 +1,16 @@
--- The one way an event enters: posthorn.publish, called by REST, by MCP, and in applications' own transactions.
+-- The one way an event enters: publish functions for REST, for MCP and for applications' own transactions.
 --
--- One transaction holds the event, one pending delivery and one queue row for each enabled endpoint that matches, and a
--- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
--- Refusals carry a SQLSTATE of their own: PH400 (not valid; the hint names the member), PH404 (no such workspace),
--- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit), PH429 (the
--- workspace has used up a quota; the hint names it).
+-- One transaction holds the event, a pending delivery and a queue row for each enabled endpoint that matches, and a missed
+-- event for each disabled one.
+-- Refusals have a SQLSTATE: PH400 not valid (the hint names the member) · PH404 no such workspace · PH409 idempotency key of
+-- another event · PH413 more than `most_deliveries` (null: no limit) · PH429 quota used up (the hint names it).
 --
---   publish              one event                     raises refusals
---   publish_events       events of one workspace       raises; all or nothing
---   publish_each         events of any workspaces      an outcome for each; a refusal affects no other
---   try_publish_events   as publish_events, and
---   try_publish_each     as publish_each, for callers with few connections: both fail with 55P03 instead of waiting
---
--- Each runs a handful of statements, however many events there are; the connection keeps their plans. One event to one endpoint
--- takes PostgreSQL 0.1 ms, plus the commit (docs/adr/0015-publishing.md).
+--   publish              one event                   raises refusals
+--   publish_events       events of one workspace     raises; all or nothing
+--   publish_each         events of any workspaces    an outcome for each
+--   try_publish_all, try_publish_each                the same, failing with 55P03 instead of waiting
 
--- The number of shards. If it is changed, the `shard` of all rows in the queue must be changed too.
+-- When it changes, `shard` of all rows in the queue must change too.
 create function posthorn.shard_count() returns integer language sql immutable parallel safe
   return 32;
 
@@ -23,8 +18,7 @@ create function posthorn.shard_of(endpoint_id text) returns smallint language sq
   return ((hashtextextended(endpoint_id, 0) % posthorn.shard_count() + posthorn.shard_count())
     % posthorn.shard_count())::smallint;
 
--- `prefix.*` for each shorter prefix of the type, after the type itself and `*`. In plpgsql with expressions only: 3 us instead
--- of 12 for a query.
+-- `event_type`, `*`, and `prefix.*` for each shorter prefix. Expressions only: 3 us instead of 12 for a query.
 create function posthorn.patterns_of_long(event_type text) returns text[] language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,24 +32,20 @@ begin
   return patterns;
 end $$;
 
--- Every pattern that matches the type: itself, `*`, and `prefix.*` for each shorter prefix. For types of one or two words, as
--- nearly all are, it is one expression, which PostgreSQL inlines: a lone publish takes 3 % less.
+-- The patterns that match the type. Most types have one or two words: inlined, a lone publish takes 3 % less.
 create function posthorn.patterns_of(event_type text) returns text[] language sql immutable parallel safe
   return case
     when strpos(event_type, '.') = 0 then array[event_type, '*']
     when split_part(event_type, '.', 3) = '' then array[event_type, '*', split_part(event_type, '.', 1) || '.*']
     else posthorn.patterns_of_long(event_type) end;
 
--- JSON text without insignificant white space: strings are kept, runs of white space outside them dropped.
 create function posthorn.compact_json(payload text) returns text language sql immutable parallel safe
   return regexp_replace(payload, '("(?:[^"\\]|\\.)*")|[ \t\n\r]+', '\1', 'g');
 
--- Whether JSON text may nest deeper than the limit: it has more opening brackets, including those in strings. `replace` counts
--- them four times faster than `translate`. It is one expression, which PostgreSQL inlines.
+-- Counts brackets, also in strings: a cheap test before nests_deeper. Inlined; `replace` is four times faster than `translate`.
 create function posthorn.may_nest_deeper(payload text, depth integer) returns boolean language sql immutable parallel safe
   return octet_length(payload) - octet_length(replace(replace(payload, '[', ''), '{', '')) > depth;
 
--- Whether JSON text nests deeper than the limit. Most texts need no such exact check: call `may_nest_deeper` first.
 create function posthorn.nests_deeper(payload text, depth integer) returns boolean language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -70,15 +60,13 @@ begin
   return brackets <> '';
 end $$;
 
--- As `newTraceId` of `@posthorn/domain/TraceId` makes them: 13 hex digits of microseconds since 1970, the rest random.
 create function posthorn.new_trace_id() returns text language sql volatile parallel safe
   return lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
     || substr(replace(gen_random_uuid()::text, '-', ''), 14);
 
 create type posthorn.refusal as (code text, message text, hint text);
 
--- Why this is not a valid event; null if it is. REST checks the same before calling; SQL callers are checked here. It is one
--- expression, which PostgreSQL inlines: a lone publish takes 4 % less.
+-- Why this is not a valid event; null if it is. REST checks the same before. Inlined: a lone publish takes 4 % less.
 create function posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text)
 returns posthorn.refusal language sql immutable parallel safe
   return case
@@ -94,18 +82,18 @@ returns posthorn.refusal language sql immutable parallel safe
       then row('PH400', 'The payload may have at most 1048576 bytes', '/payload')::posthorn.refusal
     when length(idempotency_key) not between 1 and 255
       then row('PH400', 'An idempotency key has 1 to 255 characters', '/idempotencyKey')::posthorn.refusal
-    -- It is sent in a header of every request to a receiver.
+    -- Each request to a receiver has it in a header.
     when trace_id !~ '^[0-9a-f]{32}$'
       then row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal
   end;
 
--- What one event will create. Nothing, if it is refused or was published before (`duplicate`).
+-- What one event will create. A refused event and a duplicate create nothing.
 create type posthorn.planned as (
   index integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
   endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text
 );
 
--- An actor as stored. Its id comes last, because the name of a role may contain spaces.
+-- The id comes last: names of roles may contain spaces.
 create function posthorn.actor_text(type text, id text, via text) returns text language sql immutable parallel safe
   return type || ' ' || via || ' ' || id;
 
@@ -114,23 +102,21 @@ create function posthorn.actor_json(actor text) returns json language sql immuta
     'id', substr(actor, length(split_part(actor, ' ', 1)) + length(split_part(actor, ' ', 2)) + 3),
     'via', split_part(actor, ' ', 2));
 
--- The class of the advisory locks that tell publishers whether a worker sleeps; the objects are shards. See notify_if_asleep.
+-- Advisory locks of this class, one for each shard, tell publishers whether its worker sleeps.
 create function posthorn.sleep_lock_class() returns integer language sql immutable parallel safe
   return 7067003;
 
 create function posthorn.try_share_sleep_lock(shard smallint) returns boolean language sql volatile
   return pg_try_advisory_xact_lock_shared(posthorn.sleep_lock_class(), shard);
 
--- Each shard once: a notification has at most 8,000 bytes. Due times are truncated to milliseconds.
+-- Each shard once: a notification has at most 8,000 bytes.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile
   return pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
     || ' ' || (select string_agg(distinct shard::text, ',') from unnest(shards) shard));
 
--- Called before due times are written, for the shards in which rows will be due. A worker that is awake polls, and needs no
--- notification: this shared lock, kept until the transaction ends, shows it that there is a transaction whose rows it cannot
--- see yet. A sleeping worker holds its shards' locks exclusively, so the publisher fails to get one and notifies the worker of
--- the shards, and from when on rows are due. Busy workers stay awake, because PostgreSQL commits transactions that notify one
--- after another, each until its commit is flushed.
+-- Call it before writing due times in these shards. The shared lock, kept until commit, shows an awake worker that rows may
+-- still appear. A sleeping worker holds the lock exclusively, and is notified. Busy workers are not, because PostgreSQL commits
+-- notifying transactions one after another.
 create function posthorn.notify_if_asleep(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one smallint;
@@ -142,17 +128,13 @@ begin
   if asleep is not null then perform posthorn.notify_sleepers(asleep); end if;
 end $$;
 
--- The audience of one event type in a workspace: the matching endpoints, enabled and disabled, each list in the order of ids.
--- No row: the workspace is gone. `asleep`: the shards whose worker must be woken. `used_up`: the quota that the workspace has
--- used up.
+-- Matching endpoints by id, and the shards (`asleep`) whose worker must be notified. No row: the workspace is gone.
 create type posthorn.audience as (
   workspace_id text, event_type text, enabled text[], disabled text[], asleep smallint[], used_up text
 );
 
--- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would lock them: one that is being deleted drops out
--- without failing anybody's transaction, and neither these endpoints nor the workspace can be deleted before the caller's
--- transaction ends. It is declared `stable` although it locks, because PostgreSQL inlines only such functions; so one statement
--- finds the audiences of many kinds of events. Called without inlining it raises an error.
+-- Locks the endpoints as a foreign key would, so neither they nor the workspace can be deleted before the caller commits.
+-- `stable` although it locks: only then does PostgreSQL inline it. Without inlining a call raises an error.
 create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
@@ -173,7 +155,6 @@ begin atomic
   where w.id = workspace;
 end;
 
--- The same for one kind of event.
 create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -194,7 +175,7 @@ create function posthorn.quota_exceeded(quota text) returns posthorn.refusal lan
 create function posthorn.workspace_gone() returns posthorn.refusal language sql immutable parallel safe
   return row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal;
 
--- Locks these workspaces as a foreign key would, and refuses events of workspaces that are gone.
+-- Locks workspaces as a foreign key would, and refuses events of those that are gone.
 create function posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -210,10 +191,8 @@ begin
   );
 end $$;
 
--- Plans what each event will create. For a refused event nothing is created, no endpoint is locked and no worker is woken. One
--- statement finds the refusals and the audiences of all kinds of events, another one plans the events: 32 events of 32 kinds
--- take half as long as with one call of `audience_of` for each kind. Generic plans are forced, because custom plans would be
--- made anew for each call. One event may make at most `most_deliveries`.
+-- What each event will create. A refused event locks no endpoint and notifies no worker. Two statements for any number of
+-- events; a generic plan, because a custom plan would be made for each call.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]
@@ -241,8 +220,8 @@ begin
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;
     if one.enabled is null and one.disabled is null then unwanted := unwanted || one.workspace_id; end if;
   end loop;
-  -- Ids sort in the given order, however fast they are made. They do not run ahead of the clock, because storing takes longer.
-  -- They are made after the endpoints are locked: counting a finished hour must see every transaction that may still add to it.
+  -- Ids sort in the given order. They are made after the endpoints are locked: counting a finished hour must see every
+  -- transaction that may still add to it.
   began := date_part('epoch', clock_timestamp()) * 1000000;
   plan := array(
     select row(g.index, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
@@ -257,20 +236,16 @@ begin
       select case
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
         when a.workspace_id is null then posthorn.workspace_gone()
-        -- An event without deliveries adds nothing to the waiting ones.
         when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
       end as refusal offset 0
     ) r
-    -- There may be more keys than events.
     where g.index <= cardinality(event_types) order by g.index
   );
-  -- Without a locked endpoint, nothing keeps the workspace from being deleted.
   if cardinality(unwanted) > 0 then plan := posthorn.hold_workspaces(plan, unwanted); end if;
   return plan;
 end $$;
 
--- Stores planned events with their deliveries, due now; checks nothing.
 create function posthorn.store_planned(plan posthorn.planned[], moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -303,7 +278,6 @@ begin
   end if;
 end $$;
 
--- Publishes one of Posthorn's own events to all subscribers except `except_endpoint`.
 create function posthorn.announce(
   workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -312,8 +286,7 @@ declare
   began constant bigint := date_part('epoch', clock_timestamp()) * 1000000;
 begin
   if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
-  -- A disabled endpoint does not count such an event as missed. When it did, 500 endpoints with `*` that were disabled together
-  -- made 63,408 deliveries.
+  -- Otherwise 500 endpoints with `*` that are disabled together make 63,408 deliveries.
   if event_type = 'webhook.endpoint_disabled' then
     select array_agg(e.id order by e.id) filter (where e.id = any (audience.enabled)),
       array_agg(e.id order by e.id) filter (where e.id = any (audience.disabled))
@@ -327,12 +300,10 @@ begin
     false, null, actor)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
 
--- SHA-256 of an event that is published under an idempotency key.
 create function posthorn.fingerprint(event_type text, payload text) returns bytea language sql immutable parallel safe
   return sha256(convert_to(event_type || E'\n' || posthorn.compact_json(payload), 'UTF8'));
 
--- Takes the idempotency keys of the planned events, each key once. If another transaction is using a key, this waits for it; a
--- key older than a day is free again. All callers take keys in the same order, so that two calls cannot deadlock.
+-- Takes each key once, and waits for keys of open transactions. All callers take keys in one order, so they cannot deadlock.
 create function posthorn.take_keys(plan posthorn.planned[], moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -347,8 +318,8 @@ begin
     where k.created_at <= moment - interval '24 hours';
 end $$;
 
--- The plan after looking at its keys: an event whose key is taken becomes a duplicate or a refusal. A key that another
--- transaction is using is waited for; unless `patient`, at most for `lock_timeout`, and then the event is refused with 55P03.
+-- Makes events whose key is taken duplicates or refusals. Unless `patient`, waits for a key at most `lock_timeout`, then
+-- refuses its event with 55P03.
 create function posthorn.apply_keys(plan posthorn.planned[], moment timestamptz, patient boolean) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -361,7 +332,6 @@ begin
     begin
       perform posthorn.take_keys(plan, moment);
     exception when lock_not_available then
-      -- Which of them are locked? Those are not waited for again.
       perform set_config('lock_timeout', '1ms', true);
       for one in
         select p.* from unnest(plan) p where p.key is not null and (p.refusal).code is null
@@ -380,7 +350,7 @@ begin
       case when k.event_id <> p.id then k.delivery_ids else p.delivery_ids end, p.missed_ids,
       coalesce(k.event_id <> p.id, false),
       case
-        -- The row that this event has just made is not compared: the fingerprint of 1 MiB takes as long as everything else.
+        -- An event's own new key is not compared: the fingerprint of 1 MiB takes as long as everything else.
         when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
           then row('PH409', 'The idempotency key was used for another event', null)::posthorn.refusal
         when k.event_id is not null then null
@@ -392,14 +362,13 @@ begin
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
       where k.workspace_id = p.workspace_id and k.key = p.key and k.created_at > moment - interval '24 hours'
-        -- A duplicate makes no deliveries: so it neither has too many of them, nor is it refused for a used-up quota.
+        -- A duplicate makes no deliveries, so no limit refuses it.
         and coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') offset 0
     ) k on true
     order by p.index
   );
 end $$;
 
--- The one way to publish: the planned events with their outcomes. Each caller below returns them in its own shape.
 create function posthorn.publish_planned(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, patient boolean, actors text[]
@@ -407,7 +376,7 @@ create function posthorn.publish_planned(
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
     actors);
-  -- Taken after waking the workers: a transaction they do not see by this moment has no earlier due times; see notify_if_asleep.
+  -- Taken after notifying workers: see notify_if_asleep.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
   fit boolean := true;
@@ -426,11 +395,9 @@ end $$;
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
--- The fast way for one event without a key, as nearly all are: applications pay for it within their own transactions. Returns
--- null, and stores nothing, if the event is refused, would make too many deliveries, or a quota is used up: then the caller
--- takes the general way, which finds the reason. For few endpoints it uses plain statements, which take half as long as those
--- for arrays; for many, sets are cheaper per row. Of few deliveries each is named to the worker that sleeps, which then need
--- not poll: "due shard workspace endpoint delivery".
+-- One event without a key, within an application's transaction. Null, and nothing stored, if the event is refused or over a
+-- limit: publish_planned then finds the reason. Plain statements take half as long for few endpoints. A notification that names
+-- its delivery saves the worker a poll.
 create function posthorn.publish_one(
   workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -450,7 +417,6 @@ begin
   if audience.used_up is not null then return null; end if;
   if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
     if audience.enabled is not null then return null; end if;
-    -- Without a locked endpoint, nothing keeps the workspace from being deleted.
     perform from posthorn.workspaces w where w.id = audience.workspace_id for key share;
     if not found then return null; end if;
   end if;
@@ -487,11 +453,8 @@ create type posthorn.outcome as (
   index integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
 );
 
--- Publishes independent events of any workspaces (given by id), and returns the outcome of each, by its position from 1 on.
--- `code` is null for a published event; otherwise it is the SQLSTATE (see above), with message and hint: then nothing of the
--- event is stored, and its key is as before. In `idempotency_keys` and `trace_ids` null means none. `most_deliveries` holds for
--- each event. `patient`: wait for keys that other transactions are using; otherwise their events are refused with 55P03. An
--- exception says nothing about single events: retry them one by one.
+-- Publishes independent events of any workspaces. Returns for each its position from 1 on, and `code`: null, or the SQLSTATE of
+-- a refusal that left nothing behind. `patient`: see apply_keys. After an exception, retry the events one by one.
 create function posthorn.publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[], patient boolean default true
@@ -515,8 +478,7 @@ begin
       patient, actors)) p;
 end $$;
 
--- Refuses a batch that would make too many deliveries before making any: refusing 120,000 must not cost as much as making them.
--- Events with known keys are not counted, because they make none.
+-- Refuses a batch before making its deliveries. Events with known keys are not counted.
 create function posthorn.check_fan_out(
   workspace text, event_types text[], idempotency_keys text[], most_deliveries integer
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
@@ -539,7 +501,6 @@ begin
   end if;
 end $$;
 
--- Raises refusals: the exception undoes whatever was stored.
 create function posthorn.published_or_raise(one posthorn.planned) returns posthorn.published language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -551,7 +512,6 @@ begin
   return row(one.id, one.event_type, coalesce(one.delivery_ids, '{}'), one.duplicate)::posthorn.published;
 end $$;
 
--- Publishes events, all or nothing, answers in the order given.
 create function posthorn.publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer,
   actor text
@@ -571,7 +531,6 @@ begin
   end loop;
 end $$;
 
--- The workspace with this slug. Everything else uses its id, because a slug may be used again.
 create function posthorn.workspace_of(workspace_slug text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -583,11 +542,9 @@ begin
   return found_id;
 end $$;
 
--- The actor of a publish in SQL: the role that the session logged in with.
 create function posthorn.sql_actor() returns text language sql stable
   return posthorn.actor_text('system', session_user, 'sql');
 
--- The same for applications. `idempotency_keys` has null for an event without a key.
 create function posthorn.publish_events(
   workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
   most_deliveries integer default null
@@ -598,14 +555,14 @@ begin
     idempotency_keys, trace_id, most_deliveries, posthorn.sql_actor());
 end $$;
 
--- Publish one event. Call it in the transaction that makes the event true:
+-- Publishes one event, in the transaction that makes the event true:
 --   select * from posthorn.publish('acme', 'invoice.paid', '{"id": 7}', 'invoice-7-paid');
 create function posthorn.publish(
   workspace_slug text, event_type text, payload json, idempotency_key text default null, trace_id text default null
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
-  -- Repeats workspace_of's query, because calling it would take as long again. It is called only to raise the error.
+  -- Repeats workspace_of's query: a call would take as long again.
   workspace constant text := coalesce(
     (select w.id from posthorn.workspaces w where w.slug = workspace_slug), posthorn.workspace_of(workspace_slug));
   one posthorn.published;
@@ -618,15 +575,15 @@ begin
     array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
--- Whether a payload has this value at `path`, the parts of a JSON Pointer. `kind` is the value's JSON type;
--- numbers are equal by value. A payload that holds the escape \u0000 can hold no value that could be asked for: false.
+-- Whether a payload has this value at `path`, the parts of a JSON Pointer. Numbers are equal by value. False for a payload with
+-- the escape \u0000.
 create function posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   place integer;
 begin
-  -- PostgreSQL also takes `01`, `+1` and `-1` for positions in an array, where they must name a member of an object. Each such part
-  -- parses the payload once more, whatever its depth; the service takes few of them.
+  -- PostgreSQL takes `01`, `+1` and `-1` for positions in an array; a pointer does not. Each such part parses the payload
+  -- again.
   for place in select i from unnest(path) with ordinality as parts(part, i)
     where part ~ '^\s*[+-]?[0-9]+$' and part !~ '^(0|[1-9][0-9]*)$'
   loop
@@ -640,8 +597,7 @@ exception when data_exception then
   return false;
 end $$;
 
--- `publish_all` for callers with few connections: it waits at most this long for another transaction's locks, such as a key
--- that it published with. Then the call fails with 55P03; nothing was changed, so it can be repeated.
+-- publish_all that waits 100 ms at most for other transactions' locks, then fails with 55P03 and can be repeated.
 create function posthorn.try_publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
   most_deliveries integer, actor text
@@ -652,8 +608,7 @@ begin
     most_deliveries, actor);
 end $$;
 
--- It waits only briefly for an event's key, because all other events wait with it. If an endpoint or a workspace is locked
--- because it is being deleted, the call fails with 55P03.
+-- publish_each that waits briefly, because all its events wait together. 55P03 if an endpoint or workspace is being deleted.
 create function posthorn.try_publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]

@@ -1,11 +1,10 @@
--- Stores the observations of attempts and all that follows from them, in one transaction. The first observation of an attempt wins, so
--- a call can be repeated, also when the answer to a COMMIT was lost.
--- Parameters: each delivery once, by delivery id. `arrivals` is the order in which the attempts finished. `policies` are the versions of
---   the delivery policies by which they were judged.
--- Returns: endpoints whose policy has changed since (`changed`): nothing of theirs is stored, and their worker judges again.
--- Locks: endpoints, then deliveries, each by id, so two calls never wait for each other. A claim, or the deletion of an endpoint, locks
---   in another order. In a deadlock this call loses, because its `lock_timeout` is below `deadlock_timeout` (1 s); it is repeated.
--- Called by: Records.record.
+-- Stores the observations of attempts, and all that follows, in one transaction. The first observation of an attempt wins, so a
+-- call can be repeated.
+-- Parameters: each delivery once, by id. `arrivals`: the order in which attempts finished. `policies`: versions by which they
+-- were judged.
+-- Returns: `changed`, endpoints whose policy has changed since: nothing of theirs is stored.
+-- Locks: endpoints, then deliveries, each by id. In a deadlock with a claim or the deletion of an endpoint this call loses: its
+-- `lock_timeout` is below `deadlock_timeout`. Called by: Records.record.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
@@ -24,7 +23,6 @@ begin
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
     failure_reasons, signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers, policies,
     fixed_headers, moment) w;
-  -- An attempt that is not recorded has started all the same.
   if true = any (rate_limiteds) then
     insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
     select o.workspace_id, o.endpoint_id, timestamptz 'epoch' + o.began * interval '1 millisecond', o.attempt_id
@@ -47,9 +45,9 @@ begin
   return next;
 end $$;
 
--- As `record`, but row by row, after the database refused one of them: it stores all others.
--- Returns: `refused` has the rows that are not stored, by arrival, and `refusals` why. An error that says nothing of a row (a lock, a
---   full disk) ends the call. Locks: as `record`. Called by: Records.recordEach.
+-- As `record`, but row by row, after the database refused a row: stores all others.
+-- Returns: `refused`, rows that are not stored, by arrival, and `refusals`, why. An error that is not of a row ends the call.
+-- Locks: as `record`. Called by: Records.recordEach.
 create function posthorn.record_each(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
@@ -93,9 +91,8 @@ begin
   return next;
 end $$;
 
--- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters.
--- Returns: how many were stored and which (by their order), and the endpoints whose streaks may change.
--- Locks: these endpoints, then deliveries. Called by: record.
+-- Stores attempts, and updates deliveries, queue and dead letters. Returns: how many were stored, which, and the endpoints
+-- whose streaks may change. Locks: these endpoints, then deliveries. Called by: record.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
@@ -107,12 +104,11 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  -- Built once: 0.5 us less of 26 for each row.
   opening constant text := left(fixed_headers, -1) || ',"webhook-id":"';
   meanwhile integer;
 begin
   with touched as materialized (
-    -- A healthy endpoint that stays healthy is neither locked nor written.
+    -- A healthy endpoint that stays healthy is not locked.
     select e.id, s.failing and posthorn.policy_version(e.policy,
         (select w.policy from posthorn.workspaces w where w.id = s.workspace_id)) <> any (s.policies) as changed
     from (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing,
@@ -127,8 +123,8 @@ begin
   ), endpoints_first as materialized (
     select array_agg(id) as ids, coalesce(array_agg(id) filter (where changed), '{}') as changed from touched
   ), first as materialized (
-    -- Look up by key, update by `ctid`: a join that was planned while the queue was empty reads a whole index (2 ms a row). A `ctid` is
-    -- unique within a partition only, so the id is compared too, by `is not distinct from`, which uses no index.
+    -- A join that was planned while the queue was empty reads a whole index: 2 ms a row. A `ctid` is unique in a partition
+    -- only; `is not distinct from` compares the id without an index.
     select d.tid, q.tid as queue_tid, o.ordinal, moment + o.wait_ms * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
@@ -187,7 +183,6 @@ begin
       - (select count(*) from finished)
   into recorded, dead_lettered, stored, locked, changed, meanwhile
   from first;
-  -- Another transaction has changed a row since it was found.
   if meanwhile <> 0 then
     if cardinality(deliveries) > (select count(distinct d) from unnest(deliveries) as d) then
       raise exception 'posthorn.record: a delivery is there twice' using errcode = 'cardinality_violation';
@@ -196,8 +191,7 @@ begin
   end if;
 end $$;
 
--- Returns the observations that are not on record, by arrival. One that an earlier call stored, whose answer was lost, is on record under
--- the same attempt id. Locks: none. Called by: record.
+-- Returns the observations that are not on record, by arrival. Locks: none. Called by: record.
 create function posthorn.too_late(
   workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]
 ) returns integer[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -216,9 +210,8 @@ begin
   );
 end $$;
 
--- Updates the streaks of locked endpoints by the stored attempts, in the order in which these finished.
--- Returns: the endpoints that this disables, and why, by the rule of `disablingReason` in domain/src/Verdict.ts.
--- Locks: none besides; the caller holds them. Called by: record.
+-- Updates the streaks of endpoints by the stored attempts, as these finished. Returns: the endpoints that this disables, and
+-- why (`disablingReason` in domain/src/Verdict.ts). Locks: none; the caller has locked the endpoints. Called by: record.
 create function posthorn.count_failures(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[],
   failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[],
@@ -229,7 +222,6 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  -- FAILING_FOR_LEAST in domain/src/Verdict.ts.
   failing_for_least constant integer := 5;
   stopped record;
 begin
@@ -294,8 +286,8 @@ begin
   end loop;
 end $$;
 
--- Returns the endpoints for which `record` would have to wait because a row is locked. It waits for nothing.
--- Locks: what `record` would lock, until the call ends. Called by: Records.blocked.
+-- Returns the endpoints for which `record` would wait. Locks: what `record` would lock, without waiting. Called by:
+-- Records.blocked.
 create function posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -343,10 +335,9 @@ begin
     union select endpoint_id from held_rows;
 end $$;
 
--- Audits and announces that an endpoint was disabled by its failures. The notification tells what has been lost so far (`losses`, in
--- 0007_replays.sql), and the call that replays it.
--- Locks: endpoints that subscribe to the announcement, which `blocked_endpoints` cannot foresee. It waits 10 ms for them; then the call
---   fails, and its worker repeats it for this endpoint alone. Called by: count_failures.
+-- Audits and announces that failures disabled an endpoint, with its losses and the call that replays them.
+-- Locks: subscribers of the announcement, for 10 ms at most; then its worker repeats the call for this endpoint alone. Called
+-- by: count_failures.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
@@ -383,10 +374,8 @@ begin
     posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 
--- The dead-letter consumer: marks the deliveries of up to `batch` dead letters terminal, and notifies their workspaces. A notification
--- that cannot be written undoes nothing.
--- Returns: how many letters it processed, and how many deliveries it marked.
--- Locks: deliveries first, as all others do; locked ones are left for the next call. Called by: Records.deadLetter.
+-- Marks the deliveries of up to `batch` dead letters terminal, and notifies their workspaces. Returns: letters processed, and
+-- deliveries marked. Locks: deliveries first, without waiting. Called by: Records.deadLetter.
 create function posthorn.dead_letter(batch integer, out processed integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -410,7 +399,7 @@ begin
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
-    -- An owner that seemed dead may have recorded it meanwhile.
+    -- An owner that seemed dead may have recorded it.
     continue when not found;
     marked := marked + 1;
     begin

@@ -1,29 +1,27 @@
--- What the delivery worker reads, and the little it writes besides `record`. Functions, so that each connection plans them once.
---
--- How work is found. A claim writes nothing: a shard's owner remembers in memory what it has read.
---   cursor   a poll reads each shard past (due time, delivery) of the last row that it read (`due`)
---   lock     a publisher holds a shared lock on its shards; each poll returns the transactions that do (`open_publishers`)
---   rewind   while such a transaction is young, and once after it ended, the next poll starts before it published
---   sweep    every 30 s the first row of each endpoint is looked for in memory, which finds whatever polls missed
---   id       a row whose delivery is in memory is not taken again, however often it is read
---   ordinal  a delivery that two owners send is recorded once: `record` takes the next attempt's ordinal only
+-- What the delivery worker reads, and the little it writes besides `record`. A claim writes nothing: an owner remembers what it
+-- read.
+--   cursor   a poll reads each shard past the (due time, delivery) that it read last (`due`)
+--   lock     a publisher holds a shared lock on its shards; a poll returns such transactions (`open_publishers`)
+--   rewind   while one is young, and once after it ended, the next poll starts before it published
+--   sweep    every 30 s the first row of each endpoint is looked for in memory
+--   id       a row whose delivery is in memory is not taken again
+--   ordinal  `record` takes the next attempt's ordinal only
 
--- Moments go to the worker as microseconds since 1970, exact in a double. Stable, so that PostgreSQL inlines them: 1 us a row.
+-- Microseconds since 1970, exact in a double. Inlined, because stable: 1 us a row.
 create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe
   return (date_part('epoch', moment) * 1000000)::bigint;
 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Waiting rows of one endpoint with equal attempts and claims, by due time. Ids and due times are lists: a row for each delivery costs
--- the worker 2 us more. `at_once` rows are sent although the lane's circuit is open.
+-- Waiting rows of an endpoint with equal attempts and claims, by due time, as lists: single rows cost the worker 2 us more.
 create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_ids text, dues text
 );
 
--- The transactions that have published to these shards and may still commit, as "transaction shard,…".
--- Locks: none. Called by: due.
+-- Returns the transactions that have published to these shards and may commit, as "transaction shard,…". Locks: none. Called
+-- by: due.
 create function posthorn.open_publishers(shards smallint[]) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -34,12 +32,11 @@ begin
   ), '');
 end $$;
 
--- Reads the rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
--- Parameters: of the endpoints in `skip`, only rows that are `at_once`; then at most `scan_limit` rows of a shard are scanned.
--- Returns: runs of rows in the order in which they are found; for a shard whose end was not reached, a row without an endpoint, with
---   the last row that was read; and one row without a shard: `dues` is the time of the read, `delivery_ids` the open publishers.
--- Locks: none. Open publishers are listed before the rows are read, so a row that this read misses is of one of them, or due later.
--- Called by: Polls.ts.
+-- Reads rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
+-- Parameters: of endpoints in `skip` only `at_once` rows; then at most `scan_limit` rows of a shard are scanned.
+-- Returns: runs of rows; the last row read, without an endpoint, of a shard that has more; and the time of the read with the
+-- open publishers, without a shard.
+-- Locks: none. Open publishers are listed first, so a row that is missed is theirs, or due later. Called by: Polls.ts.
 create function posthorn.due(
   shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
@@ -52,7 +49,6 @@ begin
   return query
     select null, null, null::smallint, null::smallint, null::smallint, null::boolean, open, posthorn.micros(moment)::text
     union all
-    -- Without `skip`, `per_shard` ends the scan first.
     (select null, null, w.shard, null, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
       from unnest(shards, cursor_dues, cursor_ids) as w(shard, due, id)
       cross join lateral (
@@ -77,7 +73,7 @@ begin
       group by 1, 2, 3, 4, 5, 6);
 end $$;
 
--- Returns when the next row of these shards becomes due, or null. Locks: none. Called by: Queue.nextDue.
+-- Returns when the next row of these shards becomes due. Locks: none. Called by: Queue.nextDue.
 create function posthorn.next_due(shards smallint[]) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -90,7 +86,7 @@ begin
   );
 end $$;
 
--- Reads the due rows of single endpoints, each from the given row on, to refill lanes. Locks: none. Called by: Queue.dueOfEndpoints.
+-- Reads due rows of single endpoints, each from the given row on. Locks: none. Called by: Queue.dueOfEndpoints.
 create function posthorn.due_of_endpoints(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
@@ -110,8 +106,8 @@ begin
     group by 1, 2, 3, 4, 5, 6;
 end $$;
 
--- Reads the first row of each endpoint after the given one, by key: one index step an endpoint, however many rows it has.
--- Returns: also rows that are not due yet, because they tell where the next call continues. Locks: none. Called by: Sweep.ts.
+-- Reads the first row of each endpoint after the given one, also if it is not due yet: one index step each. Locks: none. Called
+-- by: Sweep.ts.
 create function posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_id text, due bigint, is_due boolean)
@@ -144,12 +140,11 @@ create type posthorn.loaded as (
   policy text, workspace_policy text, policy_version text, slug text, request text, request_secrets bytea
 );
 
--- Reads everything that requests need, just before they are sent.
--- Parameters: `known` is the version of the endpoint that the worker has, a hash of its columns.
--- Returns: by position in the arrays, from 1; endpoints of the known version without their columns. Left out: deliveries that are gone
---   or recorded, and those of another endpoint than the one named, because any role can notify and so name a delivery.
--- Locks: none. Each row is looked up by primary key: a plan that was made while the queue was empty takes 10 ms a row.
--- Called by: Loads.ts.
+-- Reads what requests need, just before they are sent.
+-- Parameters: `known`, a hash of the endpoint's columns that the worker has.
+-- Returns: by position from 1, without the columns of known endpoints. Left out: deliveries that are gone, recorded, or of
+-- another endpoint than named, because any role can notify.
+-- Locks: none. By primary key: a plan made while the queue was empty takes 10 ms a row. Called by: Loads.ts.
 create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -193,19 +188,18 @@ begin
     ) n on true;
 end $$;
 
--- Whether this version of a row was visible at that moment; true if the moment is null. Called by: claim.
+-- Whether this version of a row was visible at that moment. Called by: claim.
 create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable
   return moment is null or (
     select pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
     from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
   );
 
--- Stores claims of deliveries: before they are sent if a dead worker may have been sending them (`sending`), or after a claim ended
--- without an observation.
--- Parameters: `counts` has the new totals, so repeating a call whose answer was lost counts nothing twice.
--- Returns: counted; given_up for one at the limit, which goes to the dead-letter queue; blocked for a row that another transaction has
---   locked. Deliveries that are gone or recorded are left out.
--- Locks: queue rows, and deliveries of those given up; it waits for none. Called by: Queue.countClaims.
+-- Stores claims: before sending what a dead worker may have sent (`sending`), or after a claim without an observation.
+-- Parameters: `counts`, the new totals, so that a call can be repeated.
+-- Returns: counted; given_up at the limit, as a dead letter; blocked by a locked row. Left out: deliveries that are gone or
+-- recorded.
+-- Locks: queue rows, and deliveries that are given up, without waiting. Called by: Queue.countClaims.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
@@ -219,7 +213,7 @@ begin
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
     select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
-      -- One of two claims is assumed of the dead owner, who cannot have seen rows that were committed after the takeover.
+      -- One of two claims is the dead owner's, who cannot have seen rows committed after the takeover.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.in_doubt_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
@@ -256,9 +250,9 @@ begin
   where q.delivery_id not in (select delivery_id from done);
 end $$;
 
--- The owner of each shard. If it is still set when another worker takes the shard, the owner died, froze or lost its connection: it
--- may have been sending rows that were due (`in_doubt_until`) and committed (`in_doubt_snapshot`) by then. `began`: this owner may have
--- started attempts under a rate limit. `stopped_at`: earlier owners may have started some until then that are not recorded.
+-- The owner of each shard. Still set at a takeover, it died, froze or lost its connection, and may have sent rows due by
+-- `in_doubt_until` and visible in `in_doubt_snapshot`. `began`: it may have started attempts under a rate limit. `stopped_at`:
+-- until when earlier owners may have.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
@@ -269,8 +263,8 @@ create table posthorn.shards (
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
--- How long an owner may start attempts after its shard was taken over: the lease timeout of a worker that lost only its lock
--- connection, and the error of its clock. Called by: take_shard, clear_doubt, starts_since.
+-- How long an owner may start attempts after a takeover: the lease timeout, and the error of its clock. Called by: take_shard,
+-- clear_doubt, starts_since.
 create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
   return interval '4.5 seconds';
 
@@ -280,13 +274,13 @@ create function posthorn.life_class() returns integer language sql immutable par
 create function posthorn.life_lock(owner text) returns integer language sql immutable parallel safe
   return pg_catalog.hashtext(owner) & 2147483647;
 
--- Holds the owner's life lock until the session ends. Locks: it. Called by: Listener.
+-- Holds the owner's life lock until the session ends. Called by: Listener.
 create function posthorn.show_life(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
   select pg_try_advisory_lock_shared(posthorn.life_class(), posthorn.life_lock(owner))
 $$;
 
--- Whether an owner that lost the session of its shards still has its listener's: it froze, or was cut off, and may go on. A process that
--- died has neither. Locks: none. Called by: take_shard.
+-- Whether an owner without its shards' session still has its listener's: it is frozen or cut off, not dead. Locks: none. Called
+-- by: take_shard.
 create function posthorn.owner_lives(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
   select exists (
     select from pg_locks l
@@ -296,8 +290,8 @@ create function posthorn.owner_lives(owner text) returns boolean language sql se
   )
 $$;
 
--- Makes a worker the owner of a shard. Returns the moment up to which its rows are in doubt, or null if the last owner released it; a
--- worker that takes its own shard again gets the same answer. Locks: the shard. Called by: ShardLocks.take.
+-- Makes a worker the owner of a shard. Returns until when its rows are in doubt; null after a release. Locks: the shard. Called
+-- by: ShardLocks.take.
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
@@ -313,8 +307,8 @@ set search_path = pg_catalog, pg_temp as $$
   returning in_doubt_until
 $$;
 
--- Ends the doubt in those of the owner's shards in which no row waits that was due by the takeover, once the last owner starts nothing
--- any more. Returns these shards. Locks: them. Called by: ShardLocks.clearDoubt.
+-- Ends the doubt in the owner's shards without rows that were due by the takeover. Returns these shards. Locks: them. Called
+-- by: ShardLocks.clearDoubt.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null, stopped_at = null
@@ -326,18 +320,16 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjo
   returning s.shard
 $$;
 
--- Notes that the owner has released a shard with nothing in flight. Locks: the shard. Called by: ShardLocks.release.
+-- Releases a shard with nothing in flight. Locks: the shard. Called by: ShardLocks.release.
 create function posthorn.release_shard(given smallint, last_owner text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
 -- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
--- Parameters: the limits (`requests` in `windows` seconds), and the most starts of each that a dead owner may not have recorded.
--- Returns: ages in milliseconds, the last start first, within the window and the two seconds by which a recorded time may be off.
--- Starts that earlier owners of the shard may have made are added at the moment at which these have stopped (so their age may be below
--- 0): as many as rows were due by then, as the limit allowed, and as may be unrecorded. They are stored for later owners. A lower age
--- means that the database's clock was set back, and counts as 0.
+-- Parameters: `requests` in `windows` seconds, and the most starts that a dead owner may not have recorded.
+-- Returns: ages in milliseconds, the last start first, within the window and two seconds of error. Starts that an earlier owner
+-- may have made are stored, and dated when it stopped: an age below 0. A lower age means a clock set back, and counts as 0.
 -- Locks: the shards, to note that their owner starts attempts. Called by: Queue.startsSince.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
@@ -382,13 +374,12 @@ begin
     from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, index);
 end $$;
 
--- The rate limit in force: an endpoint's own, also if that is null, or its workspace's. Called by: next_start.
+-- An endpoint's own rate limit, even if null, or its workspace's. Called by: next_start.
 create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb language sql immutable parallel safe
   return nullif(case when own ? 'rateLimit' then own -> 'rateLimit' else inherited -> 'rateLimit' end, 'null');
 
--- When the next attempt of an endpoint may start by its rate limit, as far as attempts are recorded. Null without a limit, and when an
--- attempt could have started for `tolerance` and did not: then the endpoint waits for something else. Locks: none.
--- Called by: DeliveriesRepo, EvidenceRepo, Installation.
+-- When the next attempt of an endpoint may start, by recorded attempts. Null without a limit, or if one could have started for
+-- `tolerance`: it waits for something else. Locks: none. Called by: DeliveriesRepo, EvidenceRepo, QueueGauges.
 create function posthorn.next_start(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -409,8 +400,8 @@ begin
   );
 end $$;
 
--- Deletes starts that no rate limit counts any more, and returns how many. Skips from endpoint to endpoint in the key: another
--- index, on `at`, would be written for each attempt, and PostgreSQL 15 takes it for `starts_since`. Called by: Retention.
+-- Deletes starts that no rate limit counts, and returns how many. Skips through the key: an index on `at` would cost each
+-- attempt. Called by: Retention.
 create function posthorn.forget_starts() returns integer language sql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -428,15 +419,14 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   select count(*)::integer from gone
 $$;
 
--- Notifies workers of work without a due time: an endpoint was enabled, or a replay job was started.
+-- Notifies workers of work without a due time.
 create function posthorn.tell_workers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', '');
   return null;
 end $$;
 
--- Notifies workers that an endpoint was enabled, or that its URL, request or policy changed: the next trial of its circuit is due at
--- once, after this streak.
+-- The endpoint's circuit has its next trial at once, after this streak.
 create function posthorn.tell_endpoint_changed() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',
@@ -449,7 +439,7 @@ create trigger endpoints_changed after update of url, policy, request, enabled o
     or new.enabled and not old.enabled)
   execute function posthorn.tell_endpoint_changed();
 
--- Notifies workers that a workspace's policy changed: lanes that wait for a permit load nothing, and would not learn of it.
+-- Lanes that wait for a permit load nothing, so they would not learn of a new policy.
 create function posthorn.tell_policy() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', 'policy ' || new.id);

@@ -1,5 +1,4 @@
--- The daily run that removes old history. Each pass is one statement, small enough not to block others; the run repeats passes
--- until one finds less than its limit.
+-- The daily run that removes old history, in short statements that are repeated until one finds less than its limit.
 
 create table posthorn.daily_runs (
   job text collate "C" not null,
@@ -9,7 +8,7 @@ create table posthorn.daily_runs (
   primary key (job, day)
 );
 
--- Whether the caller is to run this job today. A run that does not finish within 15 minutes counts as dead.
+-- Whether the caller runs this job today. A run that lasts longer than 15 minutes counts as dead.
 create function posthorn.begin_daily_run(wanted_job text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -25,14 +24,12 @@ set search_path = pg_catalog, pg_temp as $$
   delete from posthorn.daily_runs where job = done_job and day < (now() at time zone 'UTC')::date - 30
 $$;
 
--- The smallest id with this prefix for this moment: ids sort by creation. Moments outside of 1970 to 2112, the range of an id's
--- digits, give the first or the last id.
+-- The smallest id of this moment, which is clamped to 1970 and 2112, the range of an id's digits.
 create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql stable parallel safe
   return prefix || lpad(to_hex(least(greatest(posthorn.micros(moment), 0), 4503599627370495)), 13, '0');
 
--- Workspaces with rows older than the limits, judged by the oldest row of each kind: one index step each. With `exists`,
--- PostgreSQL 15 reads all deliveries and events once for each workspace: 44.6 s for 500 idle ones beside one with 246,000
--- deliveries, so that the run never ended.
+-- Workspaces whose oldest row of some kind is older than the limits: one index step each. With `exists`, PostgreSQL 15 reads
+-- everything.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -44,9 +41,8 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
       < now() - keys_kept
 $$;
 
--- Removes up to `most` old deliveries past the given position, with their attempts. Deliveries in the queue stay, however old:
--- they still have work to do. So do those in the dead-letter queue: their workspace has not been notified. Returns how many
--- were removed, and the position from which to continue.
+-- Removes up to `most` old deliveries past a position, unless they are in the queue or the dead-letter queue. Returns how many,
+-- and the next position.
 create function posthorn.remove_old_deliveries(
   workspace text, kept interval, most integer, inout past_id text, out removed integer
 )
@@ -63,10 +59,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(max(old.id), past_id), (select count(*)::integer from gone) from old
 $$;
 
--- Removes up to `most` old events past the given one, with their missed-event rows. Events that a delivery refers to stay,
--- because they hold its payload. Returns how many were read, and the position from which to continue. It takes two statements:
--- the first locks the events; a replay locks its event too, so the second sees all replays made before, and none can be made
--- afterwards.
+-- Removes up to `most` old events past the given one that no delivery refers to. Returns how many it read, and the next
+-- position. Locks the events first, as replays do, so that the second statement sees all replays.
 create function posthorn.remove_old_events(
   workspace text, kept interval, most integer, inout past_id text, out scanned integer, out removed integer
 )
@@ -105,7 +99,6 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer from gone
 $$;
 
--- The workspace is null for the operator's calls outside of workspaces.
 create function posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
@@ -118,7 +111,6 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer from gone
 $$;
 
--- Answers that contain a secret are repeated only for this long.
 create function posthorn.erase_sealed_answers(kept interval) returns integer
 language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
   with erased as (

@@ -1,17 +1,13 @@
--- Signing in to the console: one-time links, and the sessions they open. Only hashes of codes and cookies are stored.
+-- Signing in to the console: one-time links and the sessions they open. Only hashes of codes and cookies are stored.
 --
--- Whose rights a link or session has; they are read anew for each request:
+-- Rights, read anew for each request:
 --   member_id                 the member's role
 --   token_id alone            the token's scopes
---   permissions, if not null  these, as far as the row's member or token also has them
---   neither id                the operator's link: permissions, or everything
---
--- The chain behind it:
---   token_id                  the nearest token: this ends when that is revoked or expires
---   session_id                the session in which the link was made: this ends with it at the latest
---   operator_epoch            the token of OPERATOR_TOKEN at the chain's root, if any: this ends when that is gone
---   made_by_…, root_…         who made the link, or signed in; and the root of the chain
--- An ended session keeps its row until it would have expired, so that what was made in it can still be found.
+--   permissions, if not null  these, as far as the member or token has them
+--   neither id                the operator's: permissions, or everything
+-- It ends when a part of its chain ends:
+--   token_id, session_id      the token, and the session, in which it was made
+--   operator_epoch            the OPERATOR_TOKEN at the chain's root
 
 create table posthorn.console_sessions (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
@@ -26,7 +22,6 @@ create table posthorn.console_sessions (
   made_by_id text collate "C" not null,
   root_type text not null check (root_type in ('operator', 'api_token', 'member')),
   root_id text collate "C" not null,
-  -- What opened it.
   via text not null check (via in ('link', 'token')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   last_seen_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
@@ -43,7 +38,6 @@ create index console_sessions_member on posthorn.console_sessions (workspace_id,
 create index console_sessions_session on posthorn.console_sessions (workspace_id, session_id);
 create index console_sessions_expiry on posthorn.console_sessions (workspace_id, expires_at);
 create index console_sessions_newest on posthorn.console_sessions (workspace_id, created_at desc, id desc);
--- For counting a maker's sessions.
 create index console_sessions_made_by on posthorn.console_sessions (workspace_id, made_by_type, made_by_id, created_at desc, id desc)
   where ended_at is null;
 
@@ -66,7 +60,7 @@ create table posthorn.console_links (
   foreign key (workspace_id, member_id) references posthorn.members on delete cascade,
   foreign key (workspace_id, session_id) references posthorn.console_sessions on delete cascade
 );
--- It cannot lead with the workspace: the code determines it.
+-- Without the workspace: the code determines it.
 create unique index console_links_lookup on posthorn.console_links (code_hash);
 create index console_links_token on posthorn.console_links (workspace_id, token_id);
 create index console_links_member on posthorn.console_links (workspace_id, member_id);

@@ -1,25 +1,20 @@
--- Replays: the record of failed deliveries, jobs that replay all of them, and the steps of a job.
---
--- A job is a row. A worker makes it in steps. Each step is one transaction with the new deliveries, their audit events, and the
--- position of the job, so a crash repeats nothing and omits nothing. Whoever holds the row's lock makes the step.
+-- Replays: the record of failed deliveries, jobs that replay them, and a job's steps. A step is one transaction with new
+-- deliveries, their audit events and the job's position. Whoever locks the job's row makes its step.
 
--- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others: a
--- million are counted in 0.3 s. The triggers below maintain it, whoever changes deliveries. They fire on updates only: code
--- that inserts deliveries that have already failed must insert these rows too.
+-- Deliveries that failed and were not delivered since: a million are counted in 0.3 s. Triggers maintain it on updates only:
+-- code that inserts failed deliveries must insert these rows too.
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- Of the delivery.
   created_at timestamptz(3) not null,
   delivery_id text collate "C" not null,
   status text collate "C" not null check (status in ('failed', 'failed_permanent', 'dead_lettered')),
   is_test boolean not null default false,
-  -- The replay or resend of the same event to the same endpoint, made later, that was delivered.
+  -- The later replay or resend to the same endpoint that was delivered.
   recovered_by text collate "C",
   -- The latest one that may still be delivered.
   under_way text collate "C",
-  -- The transaction of the first failure, the one that gave the delivery up, and the last one that changed the two columns above: a
-  -- job covers what its snapshot sees.
+  -- The transactions of the first failure, of giving up, and of the last change above: a job covers what its snapshot sees.
   failed_by xid8 not null default pg_current_xact_id(),
   ended_by xid8,
   made_up_by xid8,
@@ -28,8 +23,8 @@ create table posthorn.failed_deliveries (
 create index failed_deliveries_recovered on posthorn.failed_deliveries (workspace_id, created_at)
   where recovered_by is not null and status <> 'failed';
 
--- The keys of the failures that a replay makes up for: of the same event to the same endpoint, made before it. A test send has no
--- event: then its source alone. Of an event's replays the newest 100 count. Called by note_failure and replay.
+-- Keys of the failures that a replay makes up for: earlier ones of the event at the endpoint; of a test send its source. The
+-- newest 100 replays of an event count. Called by: note_failure, replay.
 create function posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text)
 returns table (created_at timestamptz, delivery_id text) language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -51,7 +46,7 @@ declare
   recovered text;
   waiting text;
 begin
-  -- Of replays of one event several may be under way, and end in any order.
+  -- Several replays of an event may be under way.
   if is_replay and new.status <> 'delivered' then
     select max(d.id) filter (where d.status = 'delivered'), max(d.id) filter (where d.status in ('pending', 'failed'))
     into recovered, waiting
@@ -72,7 +67,7 @@ begin
     where workspace_id = new.workspace_id and endpoint_id = new.endpoint_id and created_at = new.created_at
       and delivery_id = new.id;
   end if;
-  -- A replay that was delivered recovers what it makes up for; one that was given up no longer does.
+  -- Delivered, a replay recovers what it makes up for; given up, no longer.
   if is_replay and new.status <> 'failed' then
     update posthorn.failed_deliveries f
     set recovered_by = coalesce(f.recovered_by, case when new.status = 'delivered' then new.id end),
@@ -85,8 +80,7 @@ begin
   return null;
 end $$;
 
--- A delivery of an event that succeeds at once costs only this condition. There is no trigger for inserts: it took 20 us of each
--- lone publish, and its condition would never be true.
+-- No trigger for inserts: 20 us of each lone publish.
 create trigger deliveries_fail after update of status on posthorn.deliveries for each row
   when (old.status <> new.status and (old.status = 'failed' or new.status in ('failed', 'failed_permanent', 'dead_lettered')
     or new.status = 'delivered' and new.replayed_from is not null))
@@ -109,7 +103,6 @@ create table posthorn.replays (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
   id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- The endpoint's shard: the worker that delivers to it also makes its jobs.
   shard smallint not null,
   statuses text[] not null check (statuses <@ '{failed,failed_permanent,dead_lettered}' and cardinality(statuses) > 0),
   since timestamptz(3) not null,
@@ -118,18 +111,17 @@ create table posthorn.replays (
   include_recovered boolean not null,
   include_tests boolean not null,
   state text collate "C" not null default 'running' check (state in ('running', 'done', 'cancelled')),
-  -- The number of deliveries and missed events at the start; `missed` of them are missed events.
+  -- Deliveries and missed events at the start; `missed` of them are missed events.
   matched bigint not null,
   missed bigint not null,
-  -- What the range has and the job leaves out.
   recovered bigint not null,
   under_way bigint not null,
   tests bigint not null,
   replayed bigint not null default 0,
   failed bigint not null default 0,
-  -- The job replays what existed when it was started, and nothing later.
+  -- The job replays what existed at its start.
   snapshot pg_snapshot not null default pg_current_snapshot(),
-  -- The last source looked at: deliveries first, then, once they are done, missed events.
+  -- The last source read: deliveries first, then missed events.
   past_at timestamptz(3) not null default '-infinity',
   past_id text collate "C" not null default '',
   deliveries_done boolean not null default false,
@@ -149,20 +141,17 @@ create table posthorn.replays (
 );
 create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
--- Workers look for jobs of all workspaces at once.
+-- Without the workspace: workers look for jobs of all.
 create index replays_running on posthorn.replays (shard) where state = 'running';
--- The jobs of one workspace, in the order of their turns.
 create index replays_turns on posthorn.replays (workspace_id, id) where state = 'running';
 create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
 
--- Whether a job takes a failure (`wanted`), or why it leaves it out.
 create function posthorn.replay_choice(
   recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean
 ) returns text language sql immutable parallel safe
   return case when recovered_by is not null and not include_recovered then 'recovered' when under_way is not null then 'under_way'
     when is_test and not include_tests then 'test' else 'wanted' end;
 
--- Deliveries and missed events that a job over this range would cover, and the deliveries that it would leave out.
 create function posthorn.count_replay(
   workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
   include_recovered boolean, include_tests boolean,
@@ -188,9 +177,8 @@ begin
   end if;
 end $$;
 
--- What an endpoint has lost and not got back: deliveries that were given up and neither recovered nor under way again, without test
--- sends, and missed events. Of each it reads only the newest `most`; if it reached that limit, there may be more. About 8 ms for
--- 1,000.
+-- What an endpoint has lost: deliveries given up and neither recovered nor under way, without test sends, and missed events.
+-- Reads the newest `most` of each: 8 ms for 1,000.
 create function posthorn.losses(
   workspace text, endpoint text, most integer,
   out stopped integer, out stopped_since timestamptz, out newest_id text, out never_sent integer, out more_stopped boolean,
@@ -220,10 +208,9 @@ begin
   ) m;
 end $$;
 
--- The one way to make replays: for each source a pending delivery, due now, with the same payload, event type and event, and
--- its audit event. A source is a delivery, or, if `sources` is null, an event that the endpoint missed. Sources that are gone,
--- whose event was purged, or whose state does not allow it, are left out: a replay is of deliveries that failed, a resend of
--- those that have ended. The caller has ensured that the endpoint is enabled.
+-- Makes a pending delivery and an audit event for each source: a delivery, or (`sources` null) a missed event. Left out:
+-- sources that are gone, purged, or in another state; a replay is of failed deliveries, a resend of ended ones. The caller has
+-- ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
   actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null,
@@ -247,7 +234,7 @@ begin
         and d.status not in ('pending', case when resend then 'failed' else 'delivered' end) offset 0
     ) d
     left join lateral (
-      -- Locked so that neither retention nor purging takes the payload; see remove_old_events and purge_event.
+      -- Against retention and purging: see remove_old_events and purge_event.
       select e.id from posthorn.events e
       where e.workspace_id = workspace and e.id = d.event_id and e.purged_at is null offset 0 for key share
     ) e on true
@@ -286,12 +273,11 @@ begin
   select m.source_id, m.event_id, m.delivery_id from made m order by m.index;
 end $$;
 
--- Most index entries that a step scans. It scans this many even if few match, so they must cost little compared with the
--- replays of a step.
+-- Most index entries that a step scans, even if few match.
 create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 500;
 
--- Whether a running job waits for earlier ones of its workspace: three run at a time. A job whose endpoint is disabled does not
--- count. This is computed and not stored, so nothing has to be cleaned up when a job or its worker ends.
+-- Whether a running job waits for earlier ones of its workspace: three run at a time, without jobs of disabled endpoints.
+-- Computed, so nothing is left behind when a worker ends.
 create function posthorn.replay_is_queued(workspace text, replay text) returns boolean language sql stable
 begin atomic
   select count(*) = 3 from (
@@ -300,9 +286,8 @@ begin atomic
   ) earlier;
 end;
 
--- Makes the next step of a job: up to `batch` replays, as long as the endpoint has at most `room` deliveries waiting, so that
--- new events never wait behind more. Returns the outcome: `stepped` (call again), `waiting` (the endpoint is disabled, or has
--- enough deliveries waiting), `finished`, or `idle` (not running, or another worker makes the step).
+-- Makes up to `batch` replays of a job, as long as at most `room` deliveries of the endpoint wait. Returns `stepped` (call
+-- again), `waiting` (disabled, or enough wait), `finished`, or `idle` (not running, or another worker's).
 create function posthorn.replay_step(workspace text, replay text, batch integer, room integer, out outcome text, out made integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -330,7 +315,6 @@ begin
   if not job.deliveries_done then
     with candidates as materialized (
       select f.created_at, f.delivery_id,
-        -- The delivery's state when the job was started. A delivery without an end was not over.
         case when pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
              else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as covered,
         posthorn.replay_choice(f.recovered_by, f.under_way, f.is_test, job.include_recovered, job.include_tests) = 'wanted' as wanted,
@@ -345,11 +329,9 @@ begin
     ), numbered as (
       select j.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from judged j
     ), reached as (
-      -- As many as this step may make; the rest is for the next one.
       select * from numbered where hits <= room_left
     )
     select coalesce(array_agg(delivery_id order by created_at, delivery_id) filter (where matches), '{}'), count(*),
-      -- Somebody else has made up for these since the start.
       count(*) filter (where covered and not wanted and not unchanged) as made_up,
       (array_agg(created_at order by created_at desc, delivery_id desc))[1] as at,
       (array_agg(delivery_id order by created_at desc, delivery_id desc))[1] as id,
@@ -375,7 +357,7 @@ begin
         and m.created_at >= job.since and m.created_at < coalesce(job.until, 'infinity')
       order by m.created_at, m.event_id limit room_left
     ), taken as (
-      -- A missed event is replayed once: two jobs over the same events wait here for each other, and the second finds nothing.
+      -- Two jobs over the same missed events wait here, and the second finds nothing.
       delete from posthorn.missed_events m using candidates l
       where l.matches and m.workspace_id = workspace and m.endpoint_id = job.endpoint_id and m.created_at = l.created_at
         and m.event_id = l.event_id

@@ -1,23 +1,19 @@
--- Sums of finished hours, so that statistics need not read every delivery again: by endpoint, and for all endpoints of a
--- workspace together. A worker makes them minutes after the hour; publishing and recording write nothing extra.
+-- Sums of finished hours, by endpoint and for a workspace's endpoints together, made by a worker minutes after the hour.
 --
--- The answers are always exact. An hour is counted only when no transaction can add deliveries to it any more. An endpoint is
--- included only when all its deliveries of that hour are over, since those never change. Removed deliveries are noted with
--- their outcomes, so that they can be subtracted from the sums without reading the remaining ones.
+-- Answers are exact. An hour is counted once no transaction can add deliveries to it, an endpoint once all its deliveries of
+-- the hour are over. Removed deliveries are noted with their outcomes and subtracted.
 
 create table posthorn.hourly_rollups (
   workspace_id text collate "C" not null,
-  -- The beginning of the hour. Deliveries belong to the hour in which they were created.
   hour timestamptz(3) not null,
-  -- Empty: all endpoints together, without those in `open`.
+  -- Empty: all endpoints but those in `open`.
   endpoint_id text collate "C" not null,
   delivered integer not null,
   failed_permanent integer not null,
   dead_lettered integer not null,
-  -- The distinct durations of last attempts, ascending, and the number of deliveries with each.
+  -- Distinct durations of last attempts, ascending, and deliveries with each.
   durations integer[] not null,
   times integer[] not null,
-  -- Endpoints with deliveries that are not over.
   open text[] not null,
   counted_at timestamptz(3) not null,
   primary key (workspace_id, endpoint_id, hour)
@@ -25,8 +21,7 @@ create table posthorn.hourly_rollups (
 create index hourly_rollups_hour on posthorn.hourly_rollups (hour);
 create index hourly_rollups_open on posthorn.hourly_rollups (workspace_id, hour) where open <> '{}';
 
--- Deliveries removed from hours that are counted or being counted. Until they are subtracted from the sums, these endpoints,
--- and the sums of all endpoints, are read row by row.
+-- Deliveries removed from counted hours. Until they are subtracted, their endpoints and the sums of all are read row by row.
 create table posthorn.stale_hours (
   workspace_id text collate "C" not null,
   hour timestamptz(3) not null,
@@ -46,13 +41,12 @@ create table posthorn.ended_hours (
   seen_by xid8 not null
 );
 
--- The class of the advisory locks for counting a workspace's hours; the objects are hashes of workspaces.
+-- Advisory locks of this class, one for each workspace, protect counting.
 create function posthorn.rollup_class() returns integer language sql immutable parallel safe
   return 7067004;
 
--- The newest hour to which no transaction can add any more; null if none is known. A publish takes its time after it has a
--- transaction id. The extra minute covers deliveries made without one, and a clock that is set back a little. Marks of future
--- hours are not kept. A mark with a future transaction id comes from another server.
+-- The newest hour to which no transaction can add; null if none is known. The extra minute covers transactions without an id
+-- and small steps of the clock. A future transaction id comes from another server.
 create function posthorn.hours_over() returns timestamptz language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -63,14 +57,13 @@ begin
   insert into posthorn.ended_hours values (ended, pg_current_xact_id()) on conflict do nothing;
   select max(e.hour) into over from posthorn.ended_hours e where e.seen_by <= pg_snapshot_xmin(pg_current_snapshot());
   delete from posthorn.ended_hours where hour < over;
-  -- Counted before the clock was set back: these hours are not over, and are counted again when they are.
+  -- The clock was set back: these hours are not over.
   delete from posthorn.hourly_rollups where hour > ended;
   return over;
 end $$;
 
--- Hours to count now: first, for each workspace, at most one hour that was not counted yet, the oldest first; then hours from
--- which deliveries were removed; and every ten minutes some of the hours with deliveries that were not over. Hours older than
--- 30 days are never shown.
+-- Hours to count now: the oldest uncounted hour of each workspace, then hours with removals, and every ten minutes some of the
+-- hours that were open. Hours older than 30 days are not shown.
 create function posthorn.hours_to_roll_up(over timestamptz) returns table (workspace_id text, hour timestamptz)
 language sql stable set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -94,8 +87,8 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
    where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
 $$;
 
--- The deliveries of some time ranges, by endpoint, status and duration: of all endpoints (null), or of one for each range. They
--- are ordered like the index that finds them, so that no plan takes another index and reads the whole history.
+-- Deliveries of time ranges by endpoint, status and duration. Ordered like their index, so that no plan reads the whole
+-- history.
 create function posthorn.deliveries_of(workspace text, since timestamptz[], lasting interval, endpoints text[])
 returns table (hour timestamptz, endpoint_id text, status posthorn.delivery_status, ms integer, n integer) language plpgsql stable
 set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
@@ -120,13 +113,9 @@ begin
   end if;
 end $$;
 
--- Counts a finished hour: all of it, or only the endpoints that were open at the last count; and subtracts what was removed
--- since. False if another transaction is removing deliveries of the workspace, or the workspace itself, or is counting. An
--- endpoint with few deliveries gets no row, because reading those costs no more; nor does one from which deliveries were
--- removed.
---
--- One statement reads the deliveries and consumes the notes of removals, so both come from one snapshot. A removal that it sees
--- is in neither. One that it does not see is still in the sums, and its note stays until the next count.
+-- Counts a finished hour, or its endpoints that were open, and subtracts removals. False if somebody is counting or removing in
+-- the workspace. Endpoints with few deliveries or with removals get no row. One statement reads deliveries and consumes notes,
+-- so both come from one snapshot.
 create function posthorn.roll_up_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -189,16 +178,14 @@ begin
   on conflict (workspace_id, endpoint_id, hour) do update
     set delivered = excluded.delivered, failed_permanent = excluded.failed_permanent, dead_lettered = excluded.dead_lettered,
         durations = excluded.durations, times = excluded.times, open = excluded.open, counted_at = excluded.counted_at;
-  -- From here on, deleting the workspace waits for this transaction and then deletes these rows. If it is already being
-  -- deleted, nothing is counted.
+  -- Deleting the workspace now waits for this transaction, then deletes these rows.
   select id into strict present from posthorn.workspaces where id = workspace for key share skip locked;
   return true;
 exception when no_data_found then return false;
 end $$;
 
--- Waits for nobody, because a removal holds locks that others wait for, and counting an hour may take long. If nobody is
--- counting the workspace's hours, this lock keeps others from beginning until the removal is committed; then hours that are not
--- counted need no notes. If somebody is counting, or this transaction has an older snapshot, every removal is noted.
+-- Waits for nobody: a removal holds locks that others need. Unless somebody is counting, this lock keeps others from counting
+-- until the removal commits, and uncounted hours need no notes.
 create function posthorn.stale_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -229,7 +216,7 @@ end $$;
 create trigger rollups_become_stale after delete on posthorn.deliveries
   referencing old table as removed for each statement execute function posthorn.stale_rollups();
 
--- No foreign keys: they would make counting wait for the deletion of the workspace, which itself waits for counting.
+-- No foreign keys: counting and deleting the workspace would wait for each other.
 create function posthorn.remove_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
@@ -241,16 +228,15 @@ end $$;
 create trigger rollups_follow after delete on posthorn.workspaces
   referencing old table as removed for each statement execute function posthorn.remove_rollups();
 
--- Removes sums that are too old to be shown. It runs every minute, so it must not read the others.
 create function posthorn.remove_old_rollups() returns void language sql set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
   delete from posthorn.hourly_rollups where hour < now() - interval '32 days';
   delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
--- The last `many` hours up to a moment, including its own, oldest first, then their sum (hour null): of one endpoint, or of the
--- workspace (null). In a counted hour only endpoints that were open then are read delivery by delivery; in other hours, all
--- are. Internally the sum is hour `infinity`, so that everything joins by equality.
+-- The last `many` hours up to a moment, oldest first, then their sum (hour null), of an endpoint or of the workspace (null).
+-- Reads deliveries only of endpoints that were open at the count. Inside, the sum is hour `infinity`, so that all joins are
+-- equalities.
 create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
 returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
   dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable

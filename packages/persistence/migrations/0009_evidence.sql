@@ -1,6 +1,5 @@
--- What keeps evidence from the role that runs Posthorn. Attempts and audit events refuse to be changed (0001); here, no row can
--- be given another id and so be cut off from what hangs on it, and what holds evidence is deleted by these functions only. They
--- have their owner's rights. Whoever runs Posthorn may call them, and nobody else may.
+-- Keeps evidence from the role that runs Posthorn: rows keep their ids, and only these functions delete. They have their
+-- owner's rights, and only that role may call them.
 
 create trigger workspaces_keep_ids before update of id on posthorn.workspaces
   for each row execute function posthorn.refuse_change();
@@ -8,14 +7,14 @@ create trigger endpoints_keep_ids before update of workspace_id, id on posthorn.
   for each row execute function posthorn.refuse_change();
 create trigger deliveries_keep_ids before update of workspace_id, id, endpoint_id on posthorn.deliveries
   for each row execute function posthorn.refuse_change();
--- A payload may be blanked, once, together with the time of that; an event stays purged.
+-- A payload may be blanked once, with its time.
 create trigger events_keep_ids before update of workspace_id, id, payload, purged_at on posthorn.events for each row
   when ((new.workspace_id, new.id) is distinct from (old.workspace_id, old.id) or new.payload <> 'null'
     or old.purged_at is not null or new.purged_at is null)
   execute function posthorn.refuse_change();
 
--- Removes up to `most` deliveries of an endpoint, or of the workspace where that is null, with their attempts, oldest first;
--- gives how many. Locked in the order in which posthorn.record locks them.
+-- Removes up to `most` oldest deliveries of an endpoint (null: of the workspace); returns how many. Locks in the order of
+-- posthorn.record.
 create function posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -35,7 +34,6 @@ begin
   return removed;
 end $$;
 
--- With its deliveries and attempts; whether it was there.
 create function posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -43,18 +41,15 @@ begin
   return found;
 end $$;
 
--- With everything in it; nothing when it was gone already.
 create function posthorn.remove_workspace(workspace text) returns setof posthorn.workspaces
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   return query delete from posthorn.workspaces w where w.id = workspace returning w.*;
 end $$;
 
--- Blanks the payload of an event, and what receivers answered to it: bodies and headers, replays included. Ids, hashes of
--- signatures, times and statuses stay. Returns what came of it: `purged`; `again` if it was purged before; `waiting`, and then
--- nothing was done, if a delivery of it still has an attempt to come; `unknown`. Also returns the size of the payload and its
--- SHA-256, so that the audit log can say what was there. It conflicts with the lock that replays take on their event, so no
--- replay of it begins meanwhile; afterwards it is neither replayed nor counted as lost.
+-- Blanks an event's payload and its receivers' answers. Returns `purged`; `again` if that was done before; `waiting` if an
+-- attempt is still to come, and then does nothing; `unknown`. The size and SHA-256 of the payload are for the audit log.
+-- Conflicts with the lock of replays.
 create function posthorn.purge_event(
   workspace text, event text, out outcome text, out bytes integer, out sha256 text, out attempts integer
 ) language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -86,7 +81,7 @@ begin
   where d.workspace_id = workspace and d.id = any (made)
     and (f.workspace_id, f.endpoint_id, f.created_at, f.delivery_id) = (d.workspace_id, d.endpoint_id, d.created_at, d.id);
   delete from posthorn.missed_events m where m.workspace_id = workspace and m.event_id = event;
-  -- Answers kept under idempotency keys that show a delivery of it; a repeated call is then refused, and makes nothing.
+  -- Answers under idempotency keys that show a delivery of it: a repeated call is refused.
   update posthorn.idempotent_answers k set body = null, sealed = null
   where k.workspace_id = workspace and strpos(k.body, '"' || event || '"') > 0 and strpos(k.body, '"payload":') > 0;
 end $$;
@@ -94,9 +89,8 @@ end $$;
 revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace, posthorn.purge_event,
   posthorn.remove_old_deliveries, posthorn.remove_old_events from public;
 
--- The rights that the role of `serve` and `work` needs: on a whole table, or on one column where `of_column` is not null. Tables with
--- evidence, and those that evidence hangs on, are named here with the columns that may be changed. (To lock an event, a role
--- needs a right to change one of its columns.) The grants below and `posthorn doctor` read this list.
+-- Rights of the role of `serve` and `work`, on a table or on one of its columns. Locking a row needs the right to change a
+-- column. The grants below and `posthorn doctor` read this list.
 create function posthorn.needed_rights(out of_table regclass, out privilege text, out of_column text) returns setof record
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with guarded (name, columns) as (values
@@ -121,7 +115,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select ('posthorn.' || g.name)::regclass, 'update', c from guarded g cross join unnest(g.columns) as c
 $$;
 
--- Default privileges let other roles write to every table (docker/roles.sql). Here they lose what they do not need.
+-- Takes away what default privileges gave (docker/roles.sql).
 do $$
 declare
   other text;
@@ -147,6 +141,6 @@ begin
   end loop;
 end $$;
 
--- Tables without a primary key (a column of their key may be null, or rows may repeat) tell logical replication whole rows.
+-- Without a primary key, logical replication identifies rows by all their columns.
 alter table posthorn.idempotent_answers replica identity full;
 alter table posthorn.stale_hours replica identity full;

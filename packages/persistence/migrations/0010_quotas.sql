@@ -1,8 +1,7 @@
--- Quotas: how many deliveries of a workspace may wait, and how many bytes it may keep. They are counted in the background,
--- about once a second; a publish only reads the result in its workspace's row, which it reads anyway. So a flood may exceed its
--- quota by what it publishes until the next count.
+-- Waiting deliveries and stored bytes of a workspace, counted about once a second. A publish only reads the result, so a flood
+-- may exceed its quota until the next count.
 
--- The installation's quotas, for workspaces without their own; null means no quota. `serve` and `migrate` write them.
+-- For workspaces without their own; null is none. `serve` and `migrate` write them.
 create table posthorn.default_quotas (
   only_row boolean primary key default true check (only_row),
   waiting bigint,
@@ -10,7 +9,7 @@ create table posthorn.default_quotas (
 );
 insert into posthorn.default_quotas default values;
 
--- Payload bytes of a workspace with a byte quota: of its events up to `up_to`.
+-- Payload bytes of a workspace's events up to `up_to`.
 create table posthorn.kept_bytes (
   workspace_id text collate "C" primary key references posthorn.workspaces on delete cascade,
   bytes bigint not null,
@@ -18,8 +17,7 @@ create table posthorn.kept_bytes (
   counted_at timestamptz(3) not null
 );
 
--- Adds events published since the last count. Once an hour it counts everything anew, because history is removed, and because
--- an event may commit after a younger one was counted.
+-- Adds events published since the last count. Counts all once an hour: history is removed, and older ids may commit later.
 create function posthorn.count_bytes(workspace text) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,8 +36,7 @@ begin
   return coalesce(known.bytes, 0) + added;
 end $$;
 
--- Stores which workspaces have used up a quota, and returns how many. It checks only workspaces with waiting deliveries, with a
--- byte quota, or with a quota already used up, and for each counts no more rows than its quota. One caller at a time.
+-- Stores which workspaces have used up a quota; returns how many. Counts at most a quota's rows. One caller at a time.
 create function posthorn.check_quotas() returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
