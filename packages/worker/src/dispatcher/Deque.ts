@@ -1,4 +1,4 @@
-/** A queue in memory; taking from either end takes constant time. `Array.shift` moves every element of a long array. */
+/** A double-ended queue in constant time: `Array.shift` moves every element of a long array. */
 export class Deque<A> {
   private items: Array<A | undefined> = []
   private head = 0
@@ -11,7 +11,6 @@ export class Deque<A> {
     this.items.push(item)
   }
 
-  /** Puts a taken element back to the front. */
   unshift(item: A): void {
     if (this.head === 0) this.items.unshift(item)
     else this.items[--this.head] = item
@@ -37,7 +36,6 @@ export class Deque<A> {
     return this.length === 0 ? undefined : this.items.pop()
   }
 
-  /** Removes the last one that equals the item. */
   remove(item: A): void {
     const place = this.items.lastIndexOf(item)
     if (place >= this.head) this.items.splice(place, 1)

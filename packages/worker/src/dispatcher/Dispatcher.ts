@@ -1,15 +1,10 @@
 /**
- * The dispatcher: the stage of each delivery in this worker's memory. Stages.ts draws the stages, and has the table of what a
- * delivery holds in each. Poller, Loader, Slots and Recorder are loops that call the dispatcher.
+ * The stage of each delivery in this worker's memory (Stages.ts). Poller, Loader, Slots and Recorder are loops that call it.
  *
- * Its parts: the shards that this worker holds (Leases.ts), rows that wait (Intake.ts), their order (Order.ts), how many are
- * loaded ahead (Prefetch.ts), who may take a slot (SlotShares.ts), circuits, rate limits, and deliveries in doubt.
+ * Guarantees: a delivery is in one stage. Nothing more of a lost shard is sent, but attempts in flight are recorded. After a
+ * failure nothing of the endpoint starts until the failure is recorded, because recording may disable the endpoint.
  *
- * Guarantees: a delivery is in one stage; from a lost shard nothing more is sent, but attempts in flight are still recorded; after
- * a failure nothing of its endpoint starts until the failure is recorded, because that may disable the endpoint.
- *
- * Plain data without clock or I/O; timers are passed in. It is one worker's view, and lost with the worker. Source: spec §3.4,
- * ADR 10.
+ * Plain data without clock or I/O; timers are passed in. Source: spec §3.4, ADR 10.
  */
 import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
 import type { Content } from "@posthorn/persistence/engine/Queue"
@@ -38,25 +33,20 @@ export interface DispatcherOptions extends TuningValues {
   readonly endpointConcurrency: number
   readonly slots: number
   readonly retryDelayMs: number
-  /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, run: () => void) => void
-  /** Calls back at this moment, in monotonic milliseconds, or later. */
+  /** In monotonic milliseconds. */
   readonly wakeAt: (moment: number, run: (now: number) => void) => void
-  /** Tells the Poller that something may be due from this moment on. */
   readonly pollFrom: (moment: number) => void
-  /** Tells the Poller to read on from the cursors. */
+  /** The Poller reads on from its cursors. */
   readonly pollOn: () => void
 }
 
 export class Dispatcher {
-  /** Each notifies its loop. */
   readonly toLoad = new Signal()
   readonly toRecord = new Signal()
-  /** May still be notified of a batch that was written meanwhile. */
   readonly batchIsFull = new Signal()
   readonly toCount = new Signal()
   readonly givenUp = new Signal()
-  /** Deliveries that are picked and whose attempt is not over. */
   inFlight = 0
   readonly leases = new Leases()
   readonly inDoubt = new InDoubt()
@@ -101,8 +91,7 @@ export class Dispatcher {
   }
 
   /**
-   * Moves a delivery to another stage, and frees what it holds and the new stage does not. One that is settled may free its lane
-   * permit early, by the reason.
+   * Moves a delivery, and frees what the new stage does not hold. A settled one may free its lane permit early, by the reason.
    */
   private move(row: Waiting, to: Stage, why: Reason): void {
     const { workspace } = row.lane
@@ -139,12 +128,12 @@ export class Dispatcher {
 
   // --- Shards
 
-  /** The shard is this worker's now: see `Owner.taken`. */
+  /** See `Owner.taken`. */
   take(shard: number, inDoubtUntil: number | null): void {
     this.inDoubt.taken(shard, inDoubtUntil)
     this.leases.take(shard)
     this.lanes.recentHealth.forgetShard(shard)
-    // Another owner may have started attempts meanwhile.
+    // Another owner may have started attempts.
     for (const lane of this.lanes.ofShard(shard)) lane.rateLimit = undefined
     this.options.pollOn()
   }
@@ -160,14 +149,14 @@ export class Dispatcher {
     this.toLoad.notify()
   }
 
-  /** Takes a shard again that no other worker has owned since it was lost. */
+  /** No other worker has owned the shard since it was lost. */
   retake(shard: number): void {
     this.take(shard, this.inDoubt.until(shard))
   }
 
   /**
-   * From now on nothing is started for endpoints of the shard that are slow or have a locked row. True while an attempt of
-   * theirs is in flight or unrecorded.
+   * Starts nothing more for endpoints of the shard that are slow or have a locked row. True while one has an attempt in flight
+   * or unrecorded.
    */
   holdBack(shard: number, now: number): boolean {
     this.shares.notice(now)
@@ -180,7 +169,6 @@ export class Dispatcher {
     return isBusy
   }
 
-  /** For meters. */
   get sizes() {
     return {
       inFlight: this.inFlight,
@@ -193,25 +181,23 @@ export class Dispatcher {
 
   // --- Loading and loaded: by the Loader
 
-  /** There may be deliveries to pick, and slots for them. */
   notifyLoader(): void {
     this.prefetch.keep(0)
     if (this.memory.waiting > 0) this.toLoad.notify()
   }
 
-  /** The same when a slot is free. Waking the Loader for each request would cost more than the Loader's own work. */
+  /** The same when a slot is free: waking the Loader for each request costs more than its work. */
   private slotFree(): void {
     if (this.memory.waiting > 0 && this.prefetch.isLow) this.toLoad.notify()
   }
 
-  /** The lane may be picked from again. */
   private reopen(lane: Lane): void {
     this.lanes.forgetIdle(lane)
     this.order.offer(lane)
     this.notifyLoader()
   }
 
-  /** waiting → loading: picks up to `most`, in turn. */
+  /** waiting → loading */
   pick(most: number): ReadonlyArray<Waiting> {
     const { free } = this.prefetch
     const wasFull = this.memory.room === 0
@@ -231,13 +217,13 @@ export class Dispatcher {
     }
     this.prefetch.keep(refused ? most - picked.length : 0)
     if (picked.length > 0 && (wasFull || this.backlog.needsRefill)) this.options.pollOn()
-    // Claims of deliveries in doubt are counted on loading, so these are loaded only for slots that are free.
+    // Loading counts claims of deliveries in doubt, so these are loaded only for free slots.
     if (picked.length <= free || !picked.some((row) => this.inDoubt.has(row))) return picked
     this.requeue(picked.splice(Math.max(0, free)))
     return picked
   }
 
-  /** The result of loading. Null if it is not to be sent: it is gone, its shard is lost, its endpoint is disabled, or not now. */
+  /** Null if it is not to be sent. */
   loaded(row: Waiting, content: Content | null, at: number): Loaded | null {
     const { lane } = row
     if (content === null) this.gone(row)
@@ -254,7 +240,6 @@ export class Dispatcher {
     return null
   }
 
-  /** loaded → ready for a slot. */
   makeReady(loaded: ReadonlyArray<Loaded>): void {
     for (const one of loaded) {
       this.move(one.row, "loaded", "onward")
@@ -262,7 +247,7 @@ export class Dispatcher {
     }
   }
 
-  /** Before picking: requeues what waited too long for its slot, and notices requests that last long. */
+  /** Requeues what waited too long for a slot, and notices long requests. */
   refresh(now: number): void {
     this.shares.notice(now)
     if (!this.prefetch.isOld(now, this.options.freshMs)) return
@@ -274,7 +259,7 @@ export class Dispatcher {
     return now - at > this.options.freshMs
   }
 
-  /** loading, loaded, sent → waiting; their order stays. Those of a lost shard or a suspended lane leave. */
+  /** loading, loaded, sent → waiting, in order. Those of a lost shard or a suspended lane leave. */
   requeue(rows: ReadonlyArray<Waiting>): void {
     for (let n = rows.length - 1; n >= 0; n--) {
       const row = rows[n]!
@@ -284,19 +269,18 @@ export class Dispatcher {
     }
   }
 
-  /** The same for those deliveries in Ready that `concerned` selects. */
   requeueReady(concerned: (loaded: Loaded) => boolean): void {
     if (this.ready.length > 0) this.requeue(this.ready.remove(concerned).map(({ row }) => row))
   }
 
-  /** loading, sent → settled: they cannot be sent now, and are read again after a pause. */
+  /** loading, sent → settled: read again after a pause. */
   postpone(rows: ReadonlyArray<Waiting>): void {
     if (rows.length === 0) return
     for (const row of rows) this.move(row, "settled", "postpone")
     this.options.later(this.options.blockedPauseMs, () => this.readAgain(rows))
   }
 
-  /** The delivery was deleted, recorded by another worker, or dead-lettered. */
+  /** Deleted, recorded by another worker, or dead-lettered. */
   gone(row: Waiting): void {
     this.inDoubt.forget(row)
     this.move(row, "out", "release")
@@ -304,7 +288,7 @@ export class Dispatcher {
 
   // --- Sent and settled: by the Slots
 
-  /** loaded → sent: the next one that has a free slot. Those that may not be sent, or are stale, go back to waiting. */
+  /** loaded → sent: the next one with a free slot. */
   start(now: number, holdsLease: boolean): Sent | undefined {
     this.shares.notice(now)
     const stale: Array<Waiting> = []
@@ -329,14 +313,14 @@ export class Dispatcher {
     return lane.circuit.maySend(loaded.row) && lane.takesStartPermit(loaded.row, now)
   }
 
-  /** Nothing was sent, so this is neither a failure nor a claim. */
+  /** Neither a failure nor a claim. */
   notSent({ row }: Sent): void {
     this.rateLimits.undo(row)
     this.postpone([row])
     this.slotFree()
   }
 
-  /** The receiver refused the token. The delivery is sent again with another one; that is still the same attempt. */
+  /** The receiver refused the token; sending again is the same attempt. */
   sendAgain({ row }: Sent): void {
     row.refused = true
     this.rateLimits.forget(row)
@@ -344,7 +328,7 @@ export class Dispatcher {
     this.notifyLoader()
   }
 
-  /** Nothing was sent, because the endpoint's token is being fetched. Nothing of its lane is picked until then. */
+  /** Nothing of its lane is picked until the token is fetched. */
   awaitCredentials({ row }: Sent): void {
     const { lane } = row
     lane.awaitsCredentials = true
@@ -354,7 +338,6 @@ export class Dispatcher {
     this.notifyLoader()
   }
 
-  /** The token was fetched, or failed to be. */
   credentialsKnown(endpointId: string): void {
     const lane = this.lanes.get(endpointId)
     if (lane === undefined) return
@@ -379,7 +362,6 @@ export class Dispatcher {
     this.slotFree()
   }
 
-  /** The endpoint was enabled or changed, after `failures` attempts that were not delivered. The next trial is due at once. */
   endpointChanged(endpointId: string, failures: number, shard: number): void {
     if (!this.leases.owns(shard)) return
     const lane = this.lanes.get(endpointId)
@@ -389,7 +371,6 @@ export class Dispatcher {
     }
     lane.circuit.reset(failures)
     this.rateLimits.stale(lane)
-    // Its credentials may have changed.
     lane.awaitsCredentials = false
     this.reopen(lane)
   }
@@ -402,7 +383,6 @@ export class Dispatcher {
     this.countLater(row, posted)
   }
 
-  /** The same, because its observation cannot be stored. */
   unrecordable(settled: Settled): void {
     this.unrecorded.leave(settled)
     this.countLater(settled.row, true)
@@ -428,7 +408,7 @@ export class Dispatcher {
     return this.unobservedRows.splice(0)
   }
 
-  /** A row of their endpoints is locked. Until they are recorded, their lanes start no more than their limits allow. */
+  /** Until these are recorded, their lanes keep to their limits. */
   setAside(settled: ReadonlyArray<Settled>): void {
     for (const one of settled) {
       this.unrecorded.setAside(one)
@@ -444,7 +424,6 @@ export class Dispatcher {
     this.finish(settled.row)
   }
 
-  /** Its claim has been counted, so it is read again. */
   counted({ row }: Unobserved): void {
     this.inDoubt.forget(row)
     this.readAgain([row])

@@ -1,13 +1,11 @@
 /**
- * Deliveries that a dead worker may have been sending. Each claim of one is stored before it is sent, and counted once, even if
- * the delivery is given back and loaded again, or the statement is repeated because its answer was lost. The worker remembers
- * what it has counted and not sent, as long as no other worker owned the shard in between.
- * Source: docs/adr/0012-poison.md.
+ * Deliveries that a dead worker may have been sending. A claim is stored before sending, and counted once, however often the
+ * delivery is loaded or the statement repeated. Source: docs/adr/0012-poison.md.
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
-/** A dead owner is assumed to have claimed each row that was due once, if it stored no claim. */
+/** Claims of a dead owner that stored none. */
 const ASSUMED = 1
 
 interface Count {
@@ -17,14 +15,11 @@ interface Count {
 }
 
 export class InDoubt {
-  /** By shard: rows due by this moment may have been in flight at a dead owner. */
+  /** By shard, the moment by which rows were due. */
   private readonly moments = new Map<number, number>()
   private readonly counts = new Map<string, Count>()
 
-  /**
-   * `until` is null when the last owner released the shard, or nothing is left of what it held. It is unchanged when this
-   * worker itself was the last owner.
-   */
+  /** `until` is null when nothing is in doubt, and unchanged when this worker was the last owner. */
   taken(shard: number, until: number | null): void {
     if (until === this.until(shard)) return
     for (const [deliveryId, count] of this.counts) if (count.shard === shard) this.counts.delete(deliveryId)
@@ -32,7 +27,6 @@ export class InDoubt {
     else this.moments.set(shard, until)
   }
 
-  /** Null: nothing is in doubt. */
   until(shard: number): number | null {
     return this.moments.get(shard) ?? null
   }
@@ -45,7 +39,6 @@ export class InDoubt {
     return row.claims >= MAX_CLAIMS || row.due <= (this.moments.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** The rows whose claim must be stored before they are sent. */
   toCount(rows: ReadonlyArray<DueRow>): ReadonlyArray<Claim> {
     return rows
       .filter((row) => this.has(row) && this.counts.get(row.deliveryId)?.written !== true)
@@ -64,12 +57,10 @@ export class InDoubt {
     this.countOf(row).written = true
   }
 
-  /** The claim that ended without an observation. One that was already counted is not counted again. */
   ended(row: DueRow): Claim {
     return { row, count: this.counts.get(row.deliveryId)?.count ?? row.claims + 1 }
   }
 
-  /** It is recorded, gone, or its claim was counted afterwards. Its next claim is a new one. */
   forget(row: DueRow): void {
     this.counts.delete(row.deliveryId)
   }

@@ -1,6 +1,6 @@
 /**
- * Brings due rows into their lanes, and drops rows again when memory is full, when a shard is lost and when an endpoint cannot be
- * used. What was dropped is read again (Backlog.ts). Memory is bounded whatever the backlog, and shared by workspaces (Memory.ts).
+ * Brings due rows into their lanes, and drops rows when memory is full, a shard is lost or an endpoint cannot be used. Dropped
+ * rows are read again (Backlog.ts).
  */
 import type { DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Backlog } from "./Backlog.ts"
@@ -20,7 +20,6 @@ interface IntakeParts {
   readonly ids: TrackedIds
   readonly order: Order
   readonly drop: (row: Waiting) => void
-  /** Rows were added. */
   readonly added: () => void
 }
 
@@ -35,7 +34,7 @@ export class Intake {
   add(rows: ReadonlyArray<DueRow>): void {
     const { added, ids, leases, memory } = this.parts
     for (const row of rows) {
-      // While the statement ran, the shard may have gone to another owner, who sends its rows.
+      // While the statement ran, another owner may have taken the shard.
       const term = leases.termOf(row.shard)
       if (term !== undefined && !ids.has(row.deliveryId)) this.place(row, term)
     }
@@ -62,7 +61,7 @@ export class Intake {
     order.push(row)
   }
 
-  /** Drops rows from the ends of the longest lanes until the workspace has no more than `keep`. */
+  /** Drops rows from the ends of the longest lanes. */
   private trim(workspace: Workspace<Lane>, keep: number): void {
     const each = Math.max(1, Math.floor(keep / workspace.lanes.size))
     for (const least of [each, 0]) {
@@ -78,7 +77,7 @@ export class Intake {
     }
   }
 
-  /** The first due row of each endpoint. From there the lane reads on: at once if that row is not in memory. */
+  /** Each lane reads on from its first due row: at once if that row is not in memory. */
   sweep(firsts: ReadonlyArray<DueRow>): void {
     const { backlog, ids, lanes, leases } = this.parts
     for (const row of firsts) {
@@ -90,7 +89,6 @@ export class Intake {
     }
   }
 
-  /** The answer to `Backlog.toRefill`. */
   refill(refills: ReadonlyArray<Refill>, rows: ReadonlyArray<DueRow>): void {
     const { backlog, lanes } = this.parts
     const answered = backlog.answered(refills, rows, lanes)
@@ -103,7 +101,6 @@ export class Intake {
     }
   }
 
-  /** The lane's endpoint is disabled, or its secret cannot be read. */
   suspend(lane: Lane): void {
     if (lane.suspended) return
     lane.suspended = true
@@ -118,7 +115,6 @@ export class Intake {
     return [...this.suspended].map(({ endpointId, workspaceId }) => ({ workspaceId, endpointId }))
   }
 
-  /** The endpoint can be tried again, or is gone: its rows are read anew. */
   resume(endpointId: string): void {
     const lane = this.parts.lanes.get(endpointId)
     if (lane === undefined || !lane.suspended) return
@@ -133,7 +129,6 @@ export class Intake {
     this.suspended.delete(lane)
   }
 
-  /** The lane's shard is lost. */
   forget(lane: Lane): void {
     lane.partial = false
     this.unsuspend(lane)

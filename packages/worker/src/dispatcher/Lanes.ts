@@ -1,7 +1,4 @@
-/**
- * The lanes in memory, by endpoint. A lane is forgotten when nothing of it is in memory or left to read; what matters of its
- * endpoint is remembered (RecentHealth.ts).
- */
+/** The lanes in memory, by endpoint. A forgotten lane leaves RecentHealth.ts behind. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Backlog } from "./Backlog.ts"
 import { FIRST_LIMIT, Lane } from "./Lane.ts"
@@ -36,7 +33,7 @@ export class Lanes {
     return [...(this.byShard.get(shard) ?? [])]
   }
 
-  /** Deliveries of the shard in memory. Once it is lost: those in flight or not recorded yet. */
+  /** Once the shard is lost, only those in flight or not recorded. */
   trackedOf(shard: number): number {
     return this.ofShard(shard).reduce((sum, { tracked }) => sum + tracked, 0)
   }

@@ -15,7 +15,6 @@ export class Leases {
     this.terms.set(shard, new LeaseTerm(shard))
   }
 
-  /** What was loaded in its term is not sent any more. */
   lose(shard: number): void {
     const term = this.terms.get(shard)
     if (term !== undefined) term.lost = true

@@ -1,7 +1,6 @@
 /**
- * How many rows each workspace, and each of its lanes, may have in memory, so that one workspace's backlog never keeps out
- * another's deliveries. Half of memory is shared by the workspaces that hold many rows; the rest is for the others. A
- * workspace's lanes share its part in the same way; with very many lanes that is one row each.
+ * Shares memory, so that one workspace's backlog never keeps out another's deliveries: half of it among workspaces with many
+ * rows, the rest for the others; a workspace's part among its lanes.
  */
 import type { Lane } from "./Lane.ts"
 import { Workspace } from "./Workspace.ts"
@@ -11,7 +10,6 @@ const LANE_MOST = 1_000
 export class Memory {
   private readonly most: number
   private readonly workspaces = new Map<string, Workspace<Lane>>()
-  /** Workspaces that hold many rows. */
   private large = 0
   waiting = 0
 
@@ -19,7 +17,6 @@ export class Memory {
     this.most = most
   }
 
-  /** How many more rows fit. */
   get room(): number {
     return Math.max(0, this.most - this.waiting)
   }
@@ -36,7 +33,6 @@ export class Memory {
     if (workspace.idle) this.workspaces.delete(workspace.workspaceId)
   }
 
-  /** `by` more rows are waiting (or fewer). */
   change(workspace: Workspace<Lane>, by: 1 | -1): void {
     const was = workspace.isLarge
     workspace.waiting += by
@@ -49,26 +45,20 @@ export class Memory {
     return Math.max(1, Math.floor(this.most / 2 / sharing))
   }
 
-  /** How many rows one lane of the workspace may hold. */
   limit(workspace: Workspace<Lane>): number {
     const each = Math.floor(this.share(workspace) / Math.max(1, workspace.lanes.size))
     return Math.min(LANE_MOST, Math.max(1, each))
   }
 
-  /**
-   * Whether the workspace may hold more rows: up to one and a half times its share, since older lanes may hold more than newer
-   * ones.
-   */
+  /** Up to one and a half times its share, since older lanes may hold more than newer ones. */
   hasRoom(workspace: Workspace<Lane>): boolean {
     return this.waiting < this.most && workspace.waiting < this.share(workspace) * 1.5
   }
 
-  /** How many rows it keeps when each lane is cut to its present limit. */
   fairOf(workspace: Workspace<Lane>): number {
     return workspace.lanes.size * this.limit(workspace)
   }
 
-  /** For a full memory: how many rows each workspace may keep. */
   equalShares(): ReadonlyArray<{ readonly workspace: Workspace<Lane>; readonly keep: number }> {
     const holding = [...this.workspaces.values()].filter(({ waiting }) => waiting > 0)
     const keep = Math.max(1, Math.floor(this.most / 2 / holding.length))

@@ -1,7 +1,6 @@
 /**
- * The order in which waiting deliveries get slots. First attempts go before retries, but every eighth slot is offered to a
- * retry first, so that none waits forever. Within each kind, workspaces and lanes take turns (RoundRobin.ts). Before them go
- * test sends, and before all, a few at a time, those in quarantine (Quarantine.ts).
+ * The order in which deliveries get slots: quarantine (Quarantine.ts), test sends, first attempts, retries. Each eighth slot is
+ * offered to a retry first. Within a kind, workspaces and lanes take turns (RoundRobin.ts).
  */
 import { type Lane, RETRY_TURN, type Waiting } from "./Lane.ts"
 import { Quarantine } from "./Quarantine.ts"
@@ -16,21 +15,18 @@ export class Order {
   private readonly retries = new RoundRobin()
   private turn = 0
 
-  /** Adds it to the end of its lane. */
   push(row: Waiting): void {
     if (Quarantine.concerns(row)) this.quarantine.push(row)
     else row.lane.lineOf(row).push(row)
     this.offer(row.lane)
   }
 
-  /** Puts it back to the front of its lane: it was not sent after all. */
   putBack(row: Waiting): void {
     if (Quarantine.concerns(row)) this.quarantine.putBack(row)
     else row.lane.lineOf(row).unshift(row)
     this.offer(row.lane)
   }
 
-  /** Removes all waiting deliveries of the lane. */
   empty(lane: Lane): ReadonlyArray<Waiting> {
     const rows = [...this.quarantine.drop(lane)]
     for (let row = lane.popLast(); row !== undefined; row = lane.popLast()) rows.push(row)
@@ -43,7 +39,6 @@ export class Order {
     this.offer(row.lane)
   }
 
-  /** Puts the lane in line for the kinds of deliveries it has. */
   offer(lane: Lane): void {
     if (lane.tests.length > 0 && lane.openToTests) this.tests.offer(lane)
     if (!lane.open) return
@@ -51,7 +46,6 @@ export class Order {
     if (lane.again.length > 0) this.retries.offer(lane)
   }
 
-  /** Removes and returns the next delivery. Its lane goes back in line if it can use another turn. */
   next(admitted: Admitted): Waiting | undefined {
     const quarantined = this.quarantine.next(admitted)
     if (quarantined !== undefined) return pick(quarantined)

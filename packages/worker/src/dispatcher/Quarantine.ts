@@ -1,17 +1,15 @@
 /**
- * Deliveries that were claimed at least twice without an observation: one of them may crash workers. The more often they were
- * claimed, the fewer are sent at a time, and from four claims on one alone. So the poison is found without suspecting the
- * others. One at a time from the start would be too slow: a worker that crashes leaves hundreds of healthy deliveries in doubt,
- * which took 26 s with receivers that answer in 250 ms. A delivery ends its turn only when its observation is stored. If it
- * did when it was answered, the next one could crash the worker before that observation is stored, and the healthy delivery
- * would be counted again.
- * Source: docs/adr/0012-poison.md.
+ * Deliveries with two or more claims and no observation: one of them may crash workers. The more claims, the fewer are sent at
+ * a time, and from four on one alone. One at a time from the start took 26 s: a crash leaves hundreds of healthy deliveries in
+ * doubt.
+ *
+ * A turn ends when the observation is stored. Otherwise the next delivery could crash the worker first, and the healthy one
+ * would be counted again. Source: docs/adr/0012-poison.md.
  */
 import type { Lane, Waiting } from "./Lane.ts"
 
-/** Deliveries with this many claims are quarantined. */
 const FROM_CLAIMS = 2
-/** How many may be in flight together, by the highest number of claims among them. Beyond this list: one. */
+/** Together in flight, by the highest number of claims. Beyond this list: one. */
 const TOGETHER = [0, 0, 32, 6]
 
 const togetherWith = ({ claims }: Waiting) => TOGETHER[claims] ?? 1
@@ -19,9 +17,8 @@ const togetherWith = ({ claims }: Waiting) => TOGETHER[claims] ?? 1
 export class Quarantine {
   private waiting: Array<Waiting> = []
   private readonly inFlight = new Set<Waiting>()
-  /** How many more may be in flight. */
   private together = Number.POSITIVE_INFINITY
-  /** Given back after its turn. Its claim may already be counted, so it goes first. */
+  /** Requeued after its turn: its claim may be counted, so it goes first. */
   private returned: Waiting | null = null
 
   static concerns(row: Waiting): boolean {
@@ -48,7 +45,6 @@ export class Quarantine {
     return next
   }
 
-  /** It was not sent after all. */
   putBack(row: Waiting): void {
     if (this.returned === null) this.returned = row
     else this.push(row)
@@ -58,14 +54,12 @@ export class Quarantine {
     if (this.inFlight.delete(row)) this.limit()
   }
 
-  /** A row of this endpoint is locked. Other endpoints do not wait for it. */
   skip(lane: Lane): void {
     for (const row of this.inFlight) if (row.lane === lane) this.inFlight.delete(row)
     this.limit()
     if (this.returned?.lane === lane) this.waitAgain()
   }
 
-  /** Removes and returns the lane's waiting deliveries. */
   drop(lane: Lane): ReadonlyArray<Waiting> {
     if (this.returned?.lane === lane) this.waitAgain()
     const dropped = this.waiting.filter((row) => row.lane === lane)
@@ -73,7 +67,6 @@ export class Quarantine {
     return dropped
   }
 
-  /** The lane cannot be sent to now. Others do not wait for it. */
   waits(lane: Lane): void {
     if (this.returned?.lane === lane) this.waitAgain()
   }

@@ -1,7 +1,7 @@
 /**
- * The rate limits of the lanes in memory: which holds, who has a permit of it, and when a lane that waits for one goes on. A lane
- * whose limit is not known loads to learn it. A lane that waits for a permit holds no slot, loads nothing, and has one entry in
- * Timers.ts. Source: spec §3.5, docs/adr/0019-delivery-policy.md.
+ * The rate limits of the lanes in memory: which holds, who has a permit, and when a waiting lane goes on. A lane whose limit is
+ * unknown loads to learn it; one that waits holds no slot and loads nothing. Source: spec §3.5,
+ * docs/adr/0019-delivery-policy.md.
  */
 import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { Starts } from "@posthorn/persistence/engine/Queue"
@@ -10,19 +10,16 @@ import type { Lanes } from "./Lanes.ts"
 import { SlidingWindow } from "./SlidingWindow.ts"
 import { Timers } from "./Timers.ts"
 
-/** A limit of which the starts must be read. */
 interface Unread {
   readonly lane: Lane
   readonly window: SlidingWindow
-  /** Attempts of this worker that were not recorded when the database was asked. */
+  /** Of this worker, when the database was asked. */
   readonly unrecorded: number
 }
 
 interface RateLimitsOptions {
-  /** Calls back at this moment, in monotonic milliseconds, or later. */
   readonly wakeAt: (moment: number, run: (now: number) => void) => void
   readonly lanes: Pick<Lanes, "get" | "values">
-  /** The lane may be picked from again. */
   readonly opened: (lane: Lane) => void
 }
 
@@ -35,10 +32,7 @@ export class RateLimits {
     this.timers = new Timers(options.wakeAt, (window, now) => this.permitFree(window, now))
   }
 
-  /**
-   * These limits hold from now on (null: none; undefined: the delivery is gone). Returns those whose starts must be read before
-   * anything of them is `loaded`.
-   */
+  /** Limits from now on (null: none; undefined: the delivery is gone). Returns those whose starts must be read first. */
   hold(
     rows: ReadonlyArray<Waiting>,
     limits: ReadonlyArray<RateLimit | null | undefined>
@@ -62,7 +56,6 @@ export class RateLimits {
     return [...unread.values()]
   }
 
-  /** The database's answer for those that were unread, in their order. */
   read(unread: ReadonlyArray<Unread>, starts: ReadonlyArray<Starts>, now: number): void {
     for (const [n, { lane, unrecorded, window }] of unread.entries()) {
       window.remember(starts[n]!, unrecorded, now)
@@ -70,7 +63,7 @@ export class RateLimits {
     }
   }
 
-  /** Policies may have been changed: of this workspace, or of any. Lanes that wait for a permit load again to learn it. */
+  /** Of this workspace, or of any (null). */
   policiesChanged(workspaceId: string | null): void {
     for (const lane of this.options.lanes.values()) {
       if (!lane.rateLimit || (workspaceId !== null && lane.workspaceId !== workspaceId)) continue
@@ -79,12 +72,10 @@ export class RateLimits {
     }
   }
 
-  /** The lane's limit may have been changed: the next load tells. */
   stale(lane: Lane): void {
     if (lane.rateLimit) lane.rateLimit.stale = true
   }
 
-  /** A lane that waits for a permit goes on when one is free. */
   watch({ rateLimit }: Lane): void {
     if (rateLimit?.isSpent) this.timers.set(rateLimit, rateLimit.opensAt)
   }
@@ -97,7 +88,6 @@ export class RateLimits {
     else this.options.opened(lane)
   }
 
-  /** Its attempt starts, and cannot be taken back. */
   start(row: Waiting, now: number): void {
     if (row.window === null) return
     row.window.start(now)
@@ -106,7 +96,6 @@ export class RateLimits {
     this.watch(row.lane)
   }
 
-  /** Its attempt was not made after all. */
   undo(row: Waiting): void {
     if (row.startedAt === null) return
     row.window!.undo(row.startedAt)
@@ -121,7 +110,6 @@ export class RateLimits {
     row.lane.unrecordedStarts--
   }
 
-  /** Frees a permit whose attempt has not started. */
   release(row: Waiting): void {
     if (row.startedAt !== null) return
     row.window?.release()

@@ -6,7 +6,7 @@ import type { Lane, Waiting } from "./Lane.ts"
 import type { Workspace } from "./Workspace.ts"
 
 export class Ready {
-  /** By workspace; the one whose turn is next comes first. */
+  /** The workspace whose turn is next comes first. */
   private readonly lines = new Map<Workspace<Lane>, Deque<Loaded>>()
   length = 0
 
@@ -18,7 +18,6 @@ export class Ready {
     this.length++
   }
 
-  /** The next delivery that may take a slot, if it is the first of its workspace. */
   next(mayStart: (row: Waiting) => boolean): Loaded | undefined {
     for (const [workspace, line] of this.lines) {
       if (!mayStart(line.first!.row)) continue
@@ -31,7 +30,6 @@ export class Ready {
     return undefined
   }
 
-  /** Removes and returns those that are selected. */
   remove(concerned: (loaded: Loaded) => boolean): ReadonlyArray<Loaded> {
     const all = [...this.lines.values()].flatMap((line) => line.takeAll())
     this.lines.clear()

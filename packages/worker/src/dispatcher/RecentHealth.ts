@@ -1,6 +1,6 @@
 /**
- * What is known about endpoints that are slow, fail or have a rate limit, kept after their lanes are forgotten, and not beyond the
- * lease of their shard: what happened at another owner only the database knows.
+ * What is known of slow, failing or rate-limited endpoints, kept after their lanes are forgotten, within the lease of their
+ * shard.
  */
 import { LRUCache } from "lru-cache"
 import { FIRST_LIMIT, type Lane } from "./Lane.ts"
@@ -14,7 +14,7 @@ interface Known extends Pick<Lane, "concurrencyLimit" | "isSlow" | "rateLimit" |
 export class RecentHealth {
   private readonly known = new LRUCache<string, Known>({ max: MOST })
 
-  /** The circuit of a lane that is made again is not open: its last pause is over. */
+  /** Its last pause is over. */
   recall(lane: Lane): void {
     const known = this.known.get(lane.endpointId)
     if (known === undefined) return
@@ -22,7 +22,7 @@ export class RecentHealth {
     lane.circuit.failures = known.failures
     lane.isSlow = known.isSlow
     lane.rateLimit = known.rateLimit
-    // A lane that waits for a permit does not load, so it would not learn that the limit has been changed.
+    // A waiting lane does not load, so it would not learn of a changed limit.
     if (lane.rateLimit) lane.rateLimit.stale = true
   }
 
@@ -38,7 +38,6 @@ export class RecentHealth {
     }
   }
 
-  /** The endpoint was changed, after so many attempts in a row that were not delivered: its lane begins without a pause. */
   endpointChanged(endpointId: string, failures: number, shard: number): void {
     const { concurrencyLimit = FIRST_LIMIT, isSlow = null, rateLimit } = this.known.get(endpointId) ?? {}
     this.known.set(endpointId, { concurrencyLimit, failures, isSlow, rateLimit, shard })

@@ -1,14 +1,12 @@
 /**
- * Whose turn it is: workspaces in turn, and within a workspace its lanes in turn. So a workspace with a thousand busy endpoints
- * gets the same share as one with a single endpoint. Within a workspace, quick, untried and slow lanes stand in lines of their own,
- * so that a slow lane without a slot never blocks a quick one. A lane is in line at most once. Constant time.
+ * Workspaces take turns, and within a workspace its lanes, so a thousand busy endpoints share one turn. Quick, untried and slow
+ * lanes have lines of their own: a slow lane without a slot blocks no quick one. Constant time.
  */
 import { Deque } from "./Deque.ts"
 import type { Lane } from "./Lane.ts"
 
 const kindOf = ({ isSlow }: Lane) => (isSlow === null ? 1 : isSlow ? 2 : 0)
 
-/** The lanes of one workspace. */
 class Line {
   private readonly kinds = [new Deque<Lane>(), new Deque<Lane>(), new Deque<Lane>()]
   private turn = 0
@@ -35,7 +33,7 @@ class Line {
         this.length--
         return lanes.shift()
       }
-      // Its requests have become slow, or quick, since it was put in line.
+      // Its requests have changed pace since it was put in line.
       if (kindOf(first) === kind) return undefined
       this.kinds[kindOf(first)]!.push(lanes.shift()!)
     }
@@ -63,7 +61,7 @@ export class RoundRobin {
     return line
   }
 
-  /** Removes and returns the next lane that is `admitted`. The caller checks whether the lane can still use its turn. */
+  /** The caller checks whether the lane can still use its turn. */
   next(admitted: (lane: Lane) => boolean): Lane | undefined {
     for (let left = this.workspaces.length; left > 0; left--) {
       const workspaceId = this.workspaces.shift()!

@@ -1,11 +1,9 @@
 /**
  * Who may take one of the worker's slots.
  *
- * - *By workspace.* A workspace leaves twice as many slots free as it uses, up to a quarter of all; up to a tenth for endpoints
- *   that answer quickly. So its share falls as others come, and a workspace that is alone can use nine tenths.
- * - *By slowness.* A quarter of all slots is never given to slow deliveries. Slow is a request that has lasted `LONG_MS`, the next
- *   one of its endpoint, and one of an untried endpoint while its workspace has a slow one in flight. So whatever hangs, and in
- *   however many workspaces, endpoints that answer find a slot.
+ * By workspace: it leaves twice as many slots free as it uses, up to a quarter of all, or a tenth for quick endpoints.
+ * By slowness: a quarter of all slots is never given to slow deliveries. Slow is a request that has lasted `LONG_MS`, the next
+ * one of its endpoint, and one of an untried endpoint while its workspace has a slow one in flight.
  *
  * Plain data: moments are passed in, in monotonic milliseconds.
  */
@@ -20,9 +18,8 @@ export class SlotShares {
   private readonly tenth: number
   private readonly quarter: number
   private taken = 0
-  /** Slow deliveries in flight. */
   private slow = 0
-  /** When the other requests in flight began, the first one first. */
+  /** When these began, the first one first. */
   private readonly young = new Map<Waiting, number>()
 
   constructor(all: number) {
@@ -35,13 +32,11 @@ export class SlotShares {
     return this.all - this.taken
   }
 
-  /** Whether a delivery of the lane may take one of `free` slots. */
   mayPick(lane: Lane, free: number): boolean {
     if (isSlow(lane) && this.slow >= this.all - this.quarter) return false
     return free > this.leaves(lane, lane.workspace.inFlight)
   }
 
-  /** The same for a delivery that is loaded, when there is a slot. */
   readonly mayStart = ({ isSlow, lane }: Waiting): boolean => {
     if (isSlow && this.slow > this.all - this.quarter) return false
     return this.free > this.leaves(lane, lane.workspace.sending)
@@ -51,7 +46,7 @@ export class SlotShares {
     return Math.min(lane.isSlow === false ? this.tenth : this.quarter, LEFT_FOR_EACH * uses)
   }
 
-  /** Whether the workspace uses so few slots that it may take one more although others may not. */
+  /** Few enough for one more although others may not. */
   usesFew({ sending }: Lane["workspace"]): boolean {
     return LEFT_FOR_EACH * sending < this.quarter
   }
@@ -60,7 +55,6 @@ export class SlotShares {
     if (isSlow(row.lane)) this.addSlow(row)
   }
 
-  /** It is no longer in flight. */
   left(row: Waiting): void {
     if (!row.isSlow) return
     row.isSlow = false
@@ -80,7 +74,6 @@ export class SlotShares {
     this.young.delete(row)
   }
 
-  /** Requests that have lasted long are slow from now on. */
   notice(now: number): void {
     for (const [row, since] of this.young) {
       if (now - since < LONG_MS) return

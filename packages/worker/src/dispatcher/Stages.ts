@@ -12,19 +12,16 @@
 export type Stage = "waiting" | "loading" | "loaded" | "sent" | "settled" | "out"
 
 interface Holdings {
-  /** A row of its workspace's share of memory (Memory.ts). */
+  /** A row of its workspace's share (Memory.ts). */
   readonly memory: boolean
-  /** It counts as in flight. */
   readonly inFlight: boolean
-  /** A slot (SlotShares.ts). */
   readonly slot: boolean
-  /** One of its lane's permits (Lane.ts). */
   readonly lanePermit: boolean
-  /** A permit of its endpoint's rate limit, until its attempt starts (SlidingWindow.ts). */
+  /** Of its rate limit, until its attempt starts (SlidingWindow.ts). */
   readonly startPermit: boolean
-  /** Its turn in quarantine (Quarantine.ts). */
+  /** In quarantine (Quarantine.ts). */
   readonly turn: boolean
-  /** Its id is tracked, so that reading it again never sends it again (TrackedIds.ts). */
+  /** Tracked, so that reading it again never sends it again (TrackedIds.ts). */
   readonly id: boolean
 }
 
@@ -48,22 +45,17 @@ export const HOLDS: Readonly<Record<Stage, Holdings>> = {
   out:     holding()
 }
 
-/** Why a delivery changes its stage. What it frees follows from the stages; a reason says what else happens. */
 export type Reason =
-  /** Its next step. */
   | "onward"
-  /** Delivered: its record cannot disable the endpoint, so its lane permit is free before it is recorded. */
+  /** Its record cannot disable the endpoint, so its lane permit is free before the record. */
   | "delivered"
-  /** It cannot be sent now, and is read again after a pause. It holds no lane permit meanwhile. */
+  /** Read again after a pause. */
   | "postpone"
-  /** It was not sent after all, and goes back to the front of its lane. */
+  /** Not sent: it goes back to the front of its lane. */
   | "requeue"
-  /** This worker no longer needs it; a later read may bring it again. */
+  /** A later read may bring it again. */
   | "release"
-  /**
-   * Its shard is lost: the next owner reads it. If that is this worker again, its first read skipped the row, because its id
-   * was still tracked. So the Poller rewinds to it.
-   */
+  /** Its shard is lost. If this worker takes the shard again, its first read skips the tracked id, so the Poller rewinds. */
   | "revoke"
-  /** It leaves memory unsent, for others or with its shard: any read may bring it again, also one that is under way. */
+  /** It leaves memory unsent: any read may bring it again, also one under way. */
   | "drop"

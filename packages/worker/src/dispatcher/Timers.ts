@@ -1,7 +1,4 @@
-/**
- * When each rate limit has its next permit, as a binary heap with one timer of the worker. So a lane that waits for a permit costs a
- * few bytes. Each limit is in the heap at most once.
- */
+/** When each rate limit has its next permit: a binary heap with one timer, so that a waiting lane costs a few bytes. */
 import type { SlidingWindow } from "./SlidingWindow.ts"
 
 interface Timer {
@@ -11,7 +8,7 @@ interface Timer {
 
 export class Timers {
   private readonly heap: Array<Timer> = []
-  /** When the worker's timer goes off. One that was overtaken does nothing. */
+  /** An overtaken timer does nothing. */
   private next = Number.POSITIVE_INFINITY
   private readonly wakeAt: (moment: number, run: (now: number) => void) => void
   private readonly ring: (window: SlidingWindow, now: number) => void

@@ -1,7 +1,6 @@
 /**
- * The ids of deliveries in memory, from being read until they are recorded. While an id is tracked, reading the delivery again
- * never sends it again. A read under way may still return a delivery that is recorded meanwhile, so its id is tracked until that
- * read has ended.
+ * The ids of deliveries in memory: reading a tracked one never sends it again. A read under way may return a delivery that is
+ * recorded meanwhile, so its id stays until that read has ended.
  */
 import type { Lane, Waiting } from "./Lane.ts"
 
@@ -24,7 +23,6 @@ export class TrackedIds {
     row.lane.tracked++
   }
 
-  /** From now on, or from the end of the read that is under way, a read may bring the delivery again. */
   removeAfterReading(row: Waiting): void {
     if (this.reading) this.afterReading.push(row)
     else this.remove(row)

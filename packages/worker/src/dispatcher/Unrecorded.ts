@@ -3,11 +3,10 @@ import type { Settled } from "./Dispatched.ts"
 
 export class Unrecorded {
   private readonly fresh: Array<Settled> = []
-  /** Without those set aside: their lanes stay within their limits anyway. */
+  /** Without those set aside, whose lanes keep to their limits. */
   count = 0
   private aside = 0
 
-  /** Those whose recording has not begun. */
   get length(): number {
     return this.fresh.length
   }
@@ -25,7 +24,6 @@ export class Unrecorded {
     return this.fresh.splice(0, most)
   }
 
-  /** It waits separately until it can be recorded. */
   setAside(settled: Settled): void {
     if (settled.aside) return
     settled.aside = true
