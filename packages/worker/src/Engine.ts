@@ -42,7 +42,6 @@ import * as Schedules from "./Schedules.ts"
 import { Tuning } from "./Tuning.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
-/** Time to record the last posts, after their deadlines. */
 const STOP_GRACE_MS = 2_000
 
 const owner = (dispatcher: Dispatcher, handOver: HandOver, replays: Replays): Owner => ({
@@ -131,8 +130,8 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * Starts the engine in the scope; closing the scope stops it as described above. The effect that it returns ends only when a
- * defect has broken a loop. This worker then no longer delivers as it should, and its caller must end it.
+ * Starts the engine in the scope, which stops it as above. The effect that it returns ends only when a defect has broken a
+ * loop: then its caller must end the worker.
  */
 export const start = Effect.gen(function* () {
   const { bodyTimeoutMs, requestTimeoutMs } = yield* WorkerConfig
@@ -158,7 +157,7 @@ export const start = Effect.gen(function* () {
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))
-  // Finalizers run in reverse: what is forked below stops first, and what is forked above still serves the last posts.
+  // Finalizers run in reverse: what is forked above still serves the last posts.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.
   yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
@@ -172,7 +171,6 @@ export const start = Effect.gen(function* () {
   yield* fork(listener.listen(hearer(parts, poller, replays), parts.ownership.name))
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
-  // Once nothing more is loaded, deliveries that are ready go back and are not sent.
   yield* Effect.addFinalizer(() => Effect.sync(() => dispatcher.requeueReady(() => true)))
   yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)

@@ -1,10 +1,7 @@
 /**
- * What the engine counts of itself. `docs/monitoring.md` lists the names; none has an id for a label.
- *
- * An attempt is counted when it is recorded, once, by the worker that observed it, even if the answer to the COMMIT was lost.
- * So the sum over all workers equals the recorded evidence, except for attempts that a killed worker committed and did not live
- * to count. Disabled endpoints, dead letters and replays are counted from the answer to their statement, so a lost answer is
- * missing in the count. Nothing is counted that did not happen.
+ * What the engine counts of itself (docs/monitoring.md). An attempt is counted when it is recorded, once, by the worker that
+ * observed it: all workers together count the recorded evidence, but for attempts that a killed worker committed. Disabled
+ * endpoints, dead letters and replays count with the answer to their statement.
  */
 
 import { FailureReason, outcomeOf, type Verdict } from "@posthorn/domain/Verdict"
@@ -20,7 +17,6 @@ const labelsOf = (
 ) =>
   [status, CLASSES[httpStatus === null ? 0 : Math.floor(httpStatus / 100)]!, failureReason ?? "none"] as const
 
-/** Statuses by class, and the reasons for having none. */
 const everyOutcome = [
   ...[200, 300, 400, 429, 500].map((httpStatus) => ({ httpStatus, failureReason: null })),
   ...FailureReason.literals
@@ -81,7 +77,6 @@ interface Sizes {
   readonly shards: number
 }
 
-/** Reads the sizes whenever the meters are read. */
 export const sizes = (now: () => Sizes) =>
   collecting(
     Effect.sync(() => {

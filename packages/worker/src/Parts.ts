@@ -24,15 +24,13 @@ export interface Parts {
   readonly prepare: Prepare
   readonly tokens: Tokens
   readonly resolve: Resolve
-  /** Exports the span of each stored attempt; undefined when no exporter is configured. */
+  /** Undefined without an exporter. */
   readonly trace: ((settled: Settled) => void) | undefined
   readonly slots: number
-  /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, run: () => void) => void
   readonly tuning: TuningValues
   readonly clock: Clock.Clock
   readonly databaseClock: DatabaseClock
 }
 
-/** The Poller's. */
 export type PollerParts = Pick<Parts, "queue" | "dispatcher" | "inbox" | "tuning" | "clock">

@@ -1,7 +1,4 @@
-/**
- * The delivery worker, ready to run: any number of them, on any number of machines, share one database.
- * Engine.ts says what it does. Closing the layer stops it, as described there. Its caller waits for `Broken`, and ends when that ends.
- */
+/** The delivery worker, ready to run (Engine.ts). Any number of them share one database. Its caller waits for `Broken`. */
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
@@ -15,7 +12,7 @@ import * as Engine from "./Engine.ts"
 import * as Shards from "./ownership/Shards.ts"
 import * as Listener from "./polling/Listener.ts"
 
-/** Ends only when a defect has broken the worker. It may no longer deliver, and must be restarted. */
+/** Ends only when a defect has broken the worker. */
 export class Broken extends Context.Tag("@posthorn/worker/Broken")<Broken, Effect.Effect<never>>() {}
 
 export const layer = Layer.scoped(Broken, Engine.start).pipe(

@@ -6,11 +6,9 @@ import { Context } from "effect"
 export interface WorkerSettings {
   /** Slots are `batchSize` × `maxConcurrency`: the most requests in flight. */
   readonly batchSize: number
-  /** See `batchSize`. */
   readonly maxConcurrency: number
   /** Most requests in flight to one endpoint. */
   readonly endpointConcurrency: number
-  /** The unit of the backoff formula. */
   readonly retryDelayMs: number
   /** A second of a policy's waits, in milliseconds: 1,000, shorter in tests. */
   readonly secondMs?: number
@@ -20,11 +18,9 @@ export interface WorkerSettings {
   readonly mostTimeoutMs?: number
   /** Deadline for the answer's body. */
   readonly bodyTimeoutMs: number
-  /** Networks and hosts that may be delivered to although the URL rules refuse them. */
   readonly allowedTargets: AllowedTargets
-  /** Through which all requests go. */
   readonly proxy: Proxy | null
-  /** Posthorn's version, for the user agent. */
+  /** For the user agent. */
   readonly version: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * One attempt of a delivery that has a slot: prepares its request, sends it with its endpoint's credentials, judges what was seen,
- * and tells the dispatcher how it ended. Source: spec §3.1, §2.9, docs/adr/0014-cost-of-a-delivery.md.
+ * One attempt of a delivery that has a slot: prepares, sends, judges, and tells the dispatcher. Source: spec §3.1, §2.9,
+ * docs/adr/0014-cost-of-a-delivery.md.
  */
 import { judge, type Observation } from "@posthorn/domain/Verdict"
 import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
@@ -53,15 +53,15 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
 
   const notPrepared = (sent: Sent, defect: unknown) => {
     const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
-    // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
+    // The endpoint's fault: nothing is sent to it until it can be read.
     if (unreadable) dispatcher.unusable(sent)
     else dispatcher.unobserved(sent, false)
-    // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
+    // A cause keeps an error's message and stack in JSON logs.
     const why = unreadable ? defect.message : Cause.die(defect)
     return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
   }
 
-  /** Whether the receiver refused its token, for the first time in this attempt. */
+  /** Once in an attempt. */
   const mayRenew = (
     { row }: Sent,
     { authentication }: PreparedRequest,
@@ -92,7 +92,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
       if (credentials.kind === "failed") return ending(sent, false, () => settle(sent, at, null, AUTH_FAILED))
       return Effect.flatMap(sender.send(requestOf(prepared, credentials)), (seen) =>
         ending(sent, true, () => {
-          // The sender closed before there was an observation. The delivery stays in the queue.
+          // The sender has closed.
           if (seen === null) return
           if (seen === "no_turn") dispatcher.notSent(sent)
           else if (mayRenew(sent, prepared, credentials, seen)) dispatcher.sendAgain(sent)

@@ -1,9 +1,6 @@
 /**
- * Exports attempts as spans of the trace in which their event was published, if an exporter is configured: beneath the span of
- * the request that published it, if that began the trace.
- *
- * At most `MOST` delivered attempts a second, and as many failed ones. So tracing stays cheap at any rate, and failures are
- * still seen.
+ * Exports attempts as spans beneath the request that published their event. `MOST` delivered and `MOST` failed attempts a
+ * second keep tracing cheap.
  */
 
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -17,10 +14,7 @@ const MOST = 100
 const MINUTE_MICROS = 60_000_000
 const microsOf = (tail: string) => Number.parseInt(tail.slice(0, 13), 16)
 
-/**
- * Trace ids that Posthorn makes begin with the time, as ids do. A request makes its trace id a moment before its deliveries; in
- * SQL the trace has the event's own microsecond, and no span.
- */
+/** A request makes its trace id just before its deliveries; in SQL the trace has the event's microsecond, and no span. */
 const isOfRequest = (traceId: string, deliveryId: string): boolean => {
   const apart = microsOf(deliveryId.slice(4)) - microsOf(traceId)
   return apart > 0 && apart < MINUTE_MICROS
@@ -37,7 +31,6 @@ const attributesOf = (row: Waiting, { ordinal, url, ...rest }: Observed) => ({
   ...(rest.httpStatus !== null && { "http.response.status_code": rest.httpStatus })
 })
 
-/** Undefined when no exporter is configured. */
 export const attemptSpans: Effect.Effect<((settled: Settled) => void) | undefined> = Effect.map(
   spanWriter,
   (write) => {

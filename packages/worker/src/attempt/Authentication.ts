@@ -1,6 +1,5 @@
 /**
- * How an endpoint's requests show who sends them, beyond what stands in headers of its own: by a token that has to be fetched, or by
- * a client certificate. Source: spec §2.9.
+ * How an endpoint's requests authenticate beyond its headers: by a fetched token, or a client certificate. Source: spec §2.9.
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
@@ -12,11 +11,10 @@ import { type TokenOwner, type Tokens, type Versioned, versionOf } from "@postho
 import { Either, Redacted } from "effect"
 
 export type Authentication =
-  /** The headers have all there is. */
   | { readonly kind: "none" }
   | { readonly kind: "oauth2"; readonly wanted: Versioned }
   | { readonly kind: "mtls"; readonly client: ClientIdentity; readonly validity: Validity }
-  /** It cannot succeed: its token endpoint may no longer be asked, or its certificate no longer be used. */
+  /** Its token endpoint, or its certificate, may not be used. */
   | { readonly kind: "broken" }
 
 export const NONE: Authentication = { kind: "none" }
@@ -44,15 +42,12 @@ export const authenticationOf = (
   return NONE
 }
 
-/** What a request gets besides. */
 export interface Given {
   readonly kind: "given"
-  /** Null where none is fetched. */
   readonly token: Redacted.Redacted | null
   readonly client?: ClientIdentity
 }
 
-/** Or why it cannot be sent now. */
 export type Credentials = Given | { readonly kind: "waiting" } | { readonly kind: "failed" }
 
 const GIVEN: Credentials = { kind: "given", token: null }

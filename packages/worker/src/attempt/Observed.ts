@@ -9,10 +9,7 @@ import type { PreparedRequest } from "./PrepareRequest.ts"
 export const paceOf = (seen: Observation): Pace =>
   seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
 
-/**
- * `prepared` is null if no request was made. Written out, because Node 20 takes a microsecond for each spread that is followed by
- * more members.
- */
+/** `prepared` is null without a request. Written out: Node 20 takes a microsecond for a spread before other members. */
 export const observedOf = (
   { content, row }: Sent,
   at: number,

@@ -1,7 +1,4 @@
-/**
- * The delivery policy that holds for an endpoint, resolved once for each state of it: what was read of an endpoint is one object as
- * long as it does not change.
- */
+/** The delivery policy in force, resolved once for each endpoint object. */
 import { inForce, type PolicyDefaults, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import type { VersionedPolicy } from "@posthorn/persistence/engine/Queue"
 

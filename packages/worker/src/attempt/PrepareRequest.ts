@@ -1,11 +1,9 @@
 /**
- * Prepares one delivery for sending: validates its URL again, and makes its request as the endpoint's profile says, signed with
- * the current time.
+ * Validates a delivery's URL again, and makes its request as the endpoint's profile says, signed with the current time.
  *
- * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are validated, keys
- * and secrets decrypted once for each endpoint object. A changed endpoint (a new secret or URL) is a new object, so nothing has
- * to be invalidated. Evidence is made from the profile alone, so no secret can be in it.
- * Source: spec §2.4, §2.9, §4.1 and §2.1 (validated again at dispatch), §3.4 (Snapshot, Requests).
+ * The payload goes out as it was published, never parsed. Keys are decrypted once for each endpoint object, and a changed
+ * endpoint is a new object. Evidence is made from the profile alone, so it has no secret. Source: spec §2.4, §2.9, §4.1, §2.1,
+ * §3.4 (Snapshot, Requests).
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { outgoing, planOf, type RequestPlan, type Signers } from "@posthorn/domain/OutgoingRequest"
@@ -41,16 +39,14 @@ export interface PreparedRequest {
   readonly authentication: Authentication
 }
 
-/** With the token that was sent, if one was fetched. */
 type Conceal = (seen: Observation, token: Redacted.Redacted | null) => Observation
 
-/** What is stored of the request's headers, beside those that all requests carry. */
+/** Beside the headers that all requests carry. */
 type Evidence = Pick<Observed, "signature" | "requestHeaders">
 
 /** Throws `SecretUnreadable` and `ProfileUnreadable`. */
 export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => PreparedRequest | "invalid_url"
 
-/** A newer version of Posthorn wrote the profile. */
 export class ProfileUnreadable extends Data.TaggedError("ProfileUnreadable")<{
   readonly endpointId: string
 }> {
@@ -59,13 +55,11 @@ export class ProfileUnreadable extends Data.TaggedError("ProfileUnreadable")<{
   }
 }
 
-/** What is derived from an endpoint once. */
 interface Target {
   readonly url: string
   readonly requestTimeoutMs: number
   readonly plan: RequestPlan
   readonly signers: Signers
-  /** Null without a profile. */
   readonly own: {
     readonly sent: Headers
     readonly shown: Headers

@@ -1,6 +1,4 @@
-/**
- * Sends attempts: the only thing the engine knows about HTTP. In production it is @posthorn/egress; in the simulation, a model.
- */
+/** The only thing the engine knows of HTTP: @posthorn/egress, or a model in the simulation. */
 import type { Observation } from "@posthorn/domain/Verdict"
 import { ANSWER_LIMIT_BYTES, type RequestToken, requestToken } from "@posthorn/egress/ClientCredentials"
 import * as Dispatch from "@posthorn/egress/Dispatch"
@@ -25,19 +23,14 @@ export interface Outgoing {
 export class Sender extends Context.Tag("@posthorn/worker/Sender")<
   Sender,
   {
-    /**
-     * Null only if the sender is closed before there is an observation. `no_turn` means that nothing was sent: try again
-     * later. A request cannot be interrupted.
-     */
+    /** Uninterruptible. Null only if the sender closes first. `no_turn`: nothing was sent, try again. */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
-    /** Asks a token endpoint. What it sends goes the same way as `send`, but never through a slot. */
+    /** Never through a slot. */
     readonly requestToken: RequestToken
-    /** Headers that every request carries besides its own. */
     readonly fixedHeaders: Readonly<Record<string, string>>
   }
 >() {}
 
-/** How names are resolved. Tests use their own name server. */
 export class NameSource extends Context.Reference<NameSource>()("@posthorn/worker/NameSource", {
   defaultValue: (): Resolve => systemNames()
 }) {}

@@ -1,7 +1,6 @@
 /**
- * The consumer of the dead-letter queue: marks spent deliveries terminal and tells the workspace, in
- * `posthorn.dead_letter`. Runs when a dead letter was queued, and at intervals for those that another worker left behind.
- * Source: spec §3.1 and §3.4.
+ * Marks spent deliveries terminal and tells their workspaces (`posthorn.dead_letter`): when a dead letter was queued, and at
+ * intervals for those of other workers. Source: spec §3.1 and §3.4.
  */
 import type { DeadLettered } from "@posthorn/persistence/engine/Records"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
@@ -18,7 +17,6 @@ const tell = ({ marked }: DeadLettered) => {
   return Effect.logInfo(`Deliveries given up: ${marked}. Their workspaces have been notified`)
 }
 
-/** Runs until interrupted. */
 export const makeDeadLetters = ({ dispatcher, records }: Parts): Effect.Effect<never> => {
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const markAll: Effect.Effect<void> = records.deadLetter(BATCH).pipe(

@@ -1,17 +1,13 @@
 /**
- * Periodic work. A daily run removes old history. Every minute, expired secrets are erased from answers kept under idempotency
- * keys, starts that no rate limit counts any more are removed, and finished hours are summed up for statistics. Each has its
- * own loop, so that none waits for another or fails with it.
- *
- * The daily run is requested every minute and done once a day (UTC). The database remembers the last run, so restarts do not
- * matter. Source: spec §8, §3.4 (Retention) and §4.3.
+ * Removes old history once a day (UTC), and every minute expired secrets of kept answers, starts that no rate limit counts, and
+ * sums up finished hours. Each has a loop of its own. The database remembers the last daily run. Source: spec §8, §3.4
+ * (Retention) and §4.3.
  */
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
 import { Effect, LogLevel } from "effect"
 import { housekeeping } from "../Schedules.ts"
 
-/** Delay after the start, when everything else is starting too. */
 const FIRST_LOOK = "20 seconds"
 
 export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retention, hours]) => {
@@ -37,7 +33,6 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
     Effect.catchAll((error) => Effect.logWarning("Starts of attempts could not be forgotten", error))
   )
   return {
-    /** `here`: whether this worker is the one to do it. */
     run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.forEach(
         [look, erase, forget, count],

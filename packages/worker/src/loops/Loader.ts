@@ -1,14 +1,9 @@
 /**
  * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
- * It loads for free slots, and for slots that will be free in a moment. So batches grow with the load, no slot waits for the
- * database while receivers are quick, and nothing is loaded ahead while they are slow. Claims of deliveries in doubt are stored
- * before these are ready. Every picked delivery is made ready, given back, or gone, even if the worker stops meanwhile. Without
- * the lease nothing is picked.
- *
- * The content is as old as the query, not as its answer. An answer later than `lateMs` is dropped, and its deliveries are
- * loaded again, half as many at a time: a large answer may be late every time where a smaller one is not.
- * Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
+ * Batches grow with the load. Claims of deliveries in doubt are stored first. Each picked delivery is made ready, requeued or
+ * gone, even if the worker stops. Without the lease nothing is picked. An answer later than `lateMs` is dropped and loaded
+ * again, half as many at a time. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -26,7 +21,6 @@ type LoaderParts = Pick<
   "clock" | "dispatcher" | "later" | "ownership" | "queue" | "resolve" | "tuning"
 >
 
-/** The answer came too late: its content may have changed since. */
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
@@ -35,7 +29,7 @@ export const makeLoader = (
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
 
-  /** Those that may be sent. Claims of deliveries in doubt are counted first. */
+  /** Those that may be sent. */
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
     const claims = dispatcher.inDoubt.toCount(loaded.map(({ row }) => row))
     if (claims.length === 0) return Effect.succeed(loaded)
@@ -46,7 +40,6 @@ export const makeLoader = (
       for (const { row } of claims)
         if (outcomes.get(row.deliveryId) === "counted") dispatcher.inDoubt.written(row)
       const others = loaded.filter((one) => !mayBeSent(one)).map(({ row }) => row)
-      // Their rows are locked. Others do not wait for them.
       dispatcher.postpone(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "blocked"))
       for (const row of others) if (outcomes.get(row.deliveryId) !== "blocked") dispatcher.gone(row)
       if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up"))
@@ -55,7 +48,7 @@ export const makeLoader = (
     })
   }
 
-  /** The rate limits that hold now. Their starts are read once, when this worker does not know them. */
+  /** Reads the starts of limits that this worker does not know. */
   const holdRateLimits = (
     rows: ReadonlyArray<Waiting>,
     contents: ReadonlyArray<Content | null>
@@ -73,7 +66,7 @@ export const makeLoader = (
     )
   }
 
-  /** The most to load at once. Each answer in time doubles it, without limit. */
+  /** Each answer in time doubles it. */
   let most = Number.POSITIVE_INFINITY
 
   const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
@@ -94,7 +87,7 @@ export const makeLoader = (
     })
 
   let lookingAgain = false
-  /** Wakes the loop after a while in any case. One timer at a time: one for each wait costs 2 us of CPU per delivery. */
+  /** One timer at a time: one for each wait costs 2 us a delivery. */
   const lookAgain = (): void => {
     if (lookingAgain) return
     lookingAgain = true
@@ -110,7 +103,7 @@ export const makeLoader = (
     const wanted = dispatcher.prefetch.mayPick
     const picked = wanted > 0 ? dispatcher.pick(Math.min(wanted, most)) : []
     if (picked.length === 0) {
-      // Deliveries loaded for slots that do not become free must not block others for longer than they stay fresh.
+      // Deliveries without a slot must not block others for longer than they stay fresh.
       if (dispatcher.ready.length > 0) lookAgain()
       return dispatcher.toLoad.wait
     }

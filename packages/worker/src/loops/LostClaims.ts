@@ -1,6 +1,5 @@
 /**
- * Counts claims that ended without an observation, so that a delivery that breaks the worker, or that the database refuses, is
- * eventually given up. After counting, the delivery is read again.
+ * Counts claims without an observation, so that a delivery that breaks workers, or that the database refuses, is given up.
  * Source: spec §3.4 (Poison), docs/adr/0012-poison.md.
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -9,10 +8,7 @@ import type { Unobserved } from "../dispatcher/Dispatched.ts"
 import type { Parts } from "../Parts.ts"
 
 export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
-  /**
-   * Returns the claims still to count: those whose rows are locked, or all if the statement failed. Repeating it counts no
-   * claim twice.
-   */
+  /** Returns the claims still to count. Repeating it counts none twice. */
   const count = (
     lost: ReadonlyArray<Unobserved>,
     posted: boolean

@@ -1,14 +1,12 @@
 /**
- * Records observations in batches: those that settle while one batch is being written form the next.
+ * Records observations in batches: those that settle while one batch is written form the next.
  *
- * - There is one writer, so batches keep their order and never wait for each other's locks.
- * - While the database is unavailable, observations are kept and retried without end; the Loader stops at `mostUnrecorded`.
- * - If the answer to a COMMIT was lost, the same batch is sent again. Observations already stored change nothing.
- * - Rows that another session locks for long (such as the deletion of an endpoint with a long history) hold up only their own
- *   endpoint. One query finds them all, and they are retried twice a second.
- * - A row that the database refuses does not fail its batch: one more statement stores all others and names the row. The row is
- *   then stored without headers and body, and if that is refused too, it is given up as unobserved. For `REFUSED_MS` its endpoint
- *   is recorded apart, so that its next refusals cost others nothing.
+ * - One writer keeps the order, and never waits for locks of its own.
+ * - While the database is unavailable, observations are kept and retried; the Loader stops at `mostUnrecorded`.
+ * - A batch without an answer to COMMIT is sent again; stored observations change nothing.
+ * - Locked rows hold up their own endpoint only: one query finds them, and they are retried twice a second.
+ * - A refused row is stored without headers and body, else given up as unobserved. For `REFUSED_MS` its endpoint is recorded
+ * apart.
  *
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
@@ -32,10 +30,9 @@ const isBlocked = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILA
 const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(problemOf(error).code)
 const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isBlocked(error)
 
-/** Keep batching for this many linger times after the last outcome. */
+/** Batches on for this many linger times after the last outcome. */
 const STREAM = 3
 
-/** How long an endpoint of which the database refused a row is recorded apart. */
 const REFUSED_MS = 60_000
 const REFUSED_MOST = 1_000
 
@@ -47,13 +44,11 @@ export class Recorder {
     "Attempts can be recorded again"
   )
   private readonly parts: Parts
-  /** Observations whose rows are locked. Nothing else waits for them. */
+  /** Rows are locked; nothing else waits for them. */
   private readonly aside: Array<Settled> = []
   private nextTry = 0
-  /** Endpoints of which the database refused a row lately. */
   private readonly refused: LRUCache<string, true>
   private storedAt = Number.NEGATIVE_INFINITY
-  /** See `Records`. */
   private readonly fixedHeaders: string
 
   constructor(parts: Parts) {
@@ -66,7 +61,7 @@ export class Recorder {
     })
   }
 
-  /** The writer; runs until interrupted, never within a batch. */
+  /** Runs until interrupted, never within a batch. */
   readonly run: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       const { dispatcher, tuning } = this.parts
@@ -79,13 +74,12 @@ export class Recorder {
     })
   )
 
-  /** More outcomes are expected: requests are in flight, or one settled a moment ago. One larger batch is cheaper than two. */
+  /** One larger batch is cheaper than two. */
   private get moreIsComing(): boolean {
     const { clock, dispatcher, tuning } = this.parts
     return dispatcher.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
   }
 
-  /** The observation that was set aside first, if it is time to retry it. */
   private readonly writeBatch: Effect.Effect<void> = Effect.suspend(() =>
     this.aside.length > 0 && elapsed(this.parts.clock) >= this.nextTry
       ? Effect.zipRight(this.writeAside, this.writeFresh)
@@ -94,7 +88,7 @@ export class Recorder {
 
   private readonly writeAside: Effect.Effect<void> = Effect.suspend(() =>
     this.sift(this.aside.splice(0)).pipe(
-      // Counted from its end: however long it takes, others have their turn in between.
+      // Counted from its end, so that others have their turn.
       Effect.ensuring(Effect.sync(() => this.tryLater()))
     )
   )
@@ -130,7 +124,6 @@ export class Recorder {
     )
   }
 
-  /** One query finds the locked rows; everything else is stored at once. */
   private sift(batch: Batch): Effect.Effect<void> {
     if (batch.length === 0) return Effect.void
     const { records, tuning } = this.parts
@@ -153,7 +146,7 @@ export class Recorder {
     return this.write(batch, () => this.goRound(batch))
   }
 
-  /** Locked in a way that the query does not show, or only since then: found by halving. */
+  /** Locked since, or in a way that the query does not show: found by halving. */
   private goRound(batch: Batch): Effect.Effect<void> {
     const lanes = [...new Set(batch.map(({ row }) => row.lane))]
     if (lanes.length === 1) return Effect.sync(() => this.setAside(batch))
@@ -162,7 +155,6 @@ export class Recorder {
     return Effect.zipRight(this.storeFree(first), this.storeFree(second))
   }
 
-  /** Retried later. Only its own endpoint waits for it. */
   private setAside(batch: Batch): void {
     if (batch.length === 0) return
     if (this.aside.length === 0) this.tryLater()
@@ -170,7 +162,7 @@ export class Recorder {
     this.parts.dispatcher.setAside(batch)
   }
 
-  /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
+  /** Locks and conflicts with other sessions are not reported as an outage. */
   private send<A>(
     record: (observed: ReadonlyArray<Observed>, fixedHeaders: string) => Effect.Effect<A, SqlError>,
     batch: Batch
@@ -191,7 +183,6 @@ export class Recorder {
     return others.length === 0 ? this.storeBare(only, error) : this.storeEach(batch)
   }
 
-  /** Stores all but those that the database refuses, in one statement. */
   private storeEach(batch: Batch): Effect.Effect<void> {
     if (batch.length === 0) return Effect.void
     const { recordEach } = this.parts.records
@@ -206,7 +197,7 @@ export class Recorder {
       ),
       Effect.catchAll((error) => {
         if (isBlocked(error)) return this.goRound(batch)
-        // Not even the statement's values can be read: found one by one.
+        // Not even the values can be read.
         return Effect.forEach(batch, (one) => this.store([one]), { discard: true })
       })
     )
@@ -258,7 +249,6 @@ export class Recorder {
     )
   }
 
-  /** Their endpoints' policies were changed since they were judged. */
   private judgeAgain(batch: Batch): Effect.Effect<void> {
     const { databaseClock, records, resolve } = this.parts
     const now = databaseClock.now()
@@ -268,7 +258,7 @@ export class Recorder {
       Effect.flatMap((policies) => {
         for (const [n, settled] of batch.entries()) {
           const policy = policies[n]
-          // Without one the endpoint is gone, and nothing of it can be recorded.
+          // The endpoint is gone.
           if (policy === null || policy === undefined) continue
           const { deliveryId, ordinal } = settled.observed
           const again = judge(resolve(policy), { deliveryId, ordinal, now }, settled.seen)
@@ -280,7 +270,6 @@ export class Recorder {
   }
 }
 
-/** Logs a line for each endpoint that its failures have disabled. */
 const tellDisabled = (batch: Batch, disabled: ReadonlyArray<Disabled>): Effect.Effect<void> =>
   Effect.forEach(
     disabled,

@@ -1,12 +1,7 @@
 /**
- * Advances replay jobs, step by step, for the endpoints whose shards this worker holds.
- *
- * A step is one transaction of at most `BATCH` replays, made only while fewer than `ROOM` deliveries of the endpoint are
- * waiting. So a job is no faster than its endpoint, and events published meanwhile wait behind at most `ROOM` deliveries. Small
- * steps with pauses keep other endpoints' deliveries prompt: a worker makes at most about 450 replays a second for one workspace, and
- * 900 for all. The state of a
- * job is in its row, so after a crash another worker continues it.
- * Source: spec §4.6, docs/adr/0017-replay-jobs.md.
+ * Advances replay jobs in steps for endpoints whose shards this worker holds. A step makes at most `BATCH` replays, and only
+ * while fewer than `ROOM` deliveries of the endpoint wait, so new events wait behind no more. A worker makes about 450 replays
+ * a second for one workspace, 900 for all. A job's state is in its row. Source: spec §4.6, docs/adr/0017-replay-jobs.md.
  */
 import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/engine/ReplaySteps"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
@@ -18,17 +13,13 @@ import * as Schedules from "../Schedules.ts"
 
 const BATCH = 10
 const ROOM = 200
-/** Pause for a job whose step failed, for example on a lock. Other jobs go on meanwhile. */
+/** For a job whose step failed, for example on a lock. */
 const REST_MS = 5_000
-/** Pause between steps, so that jobs take only a part of the database's time. */
+/** Leaves the database most of its time. */
 const PAUSE = "20 millis"
-/**
- * Workspaces that step at once. One beside three others keeps half of its speed, two keep all of theirs, and live traffic never has
- * more than two steps beside it.
- */
+/** Workspaces that step at once, so that live traffic has at most two steps beside it. */
 const AT_ONCE = 2
 
-/** The jobs of each workspace. */
 const byWorkspace = (running: ReadonlyArray<RunningReplay>) => {
   const jobs = new Map<string, Array<RunningReplay>>()
   for (const replay of running) {
@@ -39,16 +30,13 @@ const byWorkspace = (running: ReadonlyArray<RunningReplay>) => {
   return jobs
 }
 
-/** `waiting`: there are jobs, but none could advance. */
 type Round = "stepped" | "waiting" | "none"
 
 const tell = ({ id, workspaceId }: RunningReplay, message: string) =>
   Effect.annotateLogs(Effect.logInfo(message), { workspaceId, replayId: id })
 
 export interface Replays {
-  /** A job was started, or may go on. */
   readonly lookAgain: () => void
-  /** `shards` returns those that this worker holds. Runs until interrupted. */
   readonly run: (shards: () => ReadonlyArray<number>) => Effect.Effect<never>
 }
 
@@ -56,10 +44,9 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
   const trouble = makeTrouble("Replay jobs cannot go on", "Replay jobs go on again")
   const started = new Signal()
 
-  /** Whether there is more to do. */
   const step = (replay: RunningReplay) =>
     steps.step(replay, BATCH, ROOM).pipe(
-      // The step's transaction commits or rolls back even if the worker stops meanwhile.
+      // The transaction ends even if the worker stops.
       Effect.uninterruptible,
       Effect.tap(({ made, outcome }) => {
         replayed(made)
@@ -69,7 +56,6 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       Effect.tap((stepped) => (stepped ? Effect.sleep(PAUSE) : Effect.void))
     )
 
-  /** Paused jobs, and until when. */
   const resting = new Map<string, number>()
 
   const tryStep = (replay: RunningReplay) =>
@@ -86,10 +72,9 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       )
     )
 
-  /** By workspace: the job that advanced last. */
   const latest = new Map<string, string>()
 
-  /** A workspace's turn: one step of the job that has waited longest and can advance. */
+  /** One step of the job that has waited longest and can advance. */
   const turn = (workspaceId: string, jobs: ReadonlyArray<RunningReplay>) =>
     Effect.gen(function* () {
       const last = latest.get(workspaceId) ?? ""
@@ -100,10 +85,7 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       return false
     })
 
-  /**
-   * Workspaces take turns, `AT_ONCE` at a time. So many jobs burden live traffic no more than two jobs do, and a workspace with
-   * many jobs burdens the others no more than one with a single job. One job's failure does not affect the others.
-   */
+  /** Workspaces take turns, `AT_ONCE` at a time. One job's failure does not affect the others. */
   const round = (shards: ReadonlyArray<number>): Effect.Effect<Round> =>
     Effect.gen(function* () {
       if (shards.length === 0) return "none"

@@ -1,9 +1,7 @@
 /**
- * The slots: one fiber for each request that may be in flight. Each takes a ready delivery, attempts it (attempt/Attempt.ts), and
- * takes the next.
- *
- * Nothing is sent without holding the lease of its shard. A fiber can be interrupted while it waits, and never within a request.
- * A defect in one ends them all. Source: spec §3.1, §8 and §3.4, docs/adr/0014-cost-of-a-delivery.md.
+ * One fiber for each request that may be in flight: attempts a ready delivery (attempt/Attempt.ts), and takes the next. Nothing
+ * is sent without the lease of its shard. Interruptible while waiting, never within a request. Source: spec §3.1, §8 and §3.4,
+ * docs/adr/0014-cost-of-a-delivery.md.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Effect } from "effect"
@@ -12,9 +10,7 @@ import { Signal } from "../internal/Signal.ts"
 import type { Parts } from "../Parts.ts"
 
 export interface Slots {
-  /** Runs until interrupted. */
   readonly run: Effect.Effect<void>
-  /** Notifies a waiting fiber for each ready delivery. */
   readonly fill: Effect.Effect<void>
 }
 
@@ -22,7 +18,7 @@ export const makeSlots = (parts: Parts): Slots => {
   const { clock, dispatcher, ownership, slots } = parts
   const attempt = makeAttempt(parts)
 
-  /** Fibers that wait. A `Mailbox` or a semaphore would wake all of them for one delivery. */
+  /** A `Mailbox` or a semaphore would wake all fibers for one delivery. */
   const idle: Array<Signal> = []
 
   const start = () =>
@@ -32,7 +28,7 @@ export const makeSlots = (parts: Parts): Slots => {
     for (let n = dispatcher.ready.length; n > 0; n--) idle.pop()?.notify()
   })
 
-  /** A slot has ended by a defect. The others end after their attempt, even if more is ready. */
+  /** A defect ended a slot: the others end after their attempt. */
   let isBroken = false
 
   const slot = Effect.uninterruptibleMask((restore) => {

@@ -18,7 +18,6 @@ import * as Schedules from "../Schedules.ts"
 export class HandOver {
   private readonly parts: Pick<Parts, "clock" | "dispatcher">
   private readonly mostMs: number
-  /** Shards that are being handed over. */
   private readonly leaving = new Set<number>()
 
   constructor(parts: Pick<Parts, "clock" | "dispatcher">, mostMs: number) {
@@ -26,12 +25,11 @@ export class HandOver {
     this.mostMs = mostMs
   }
 
-  /** The shard is lost meanwhile: it must not be taken again. */
   lost(shard: number): void {
     this.leaving.delete(shard)
   }
 
-  /** Done when the shard is drained, or given up, or lost. */
+  /** Done when the shard is drained, given up, or lost. */
   readonly run = (shard: number): Effect.Effect<void> =>
     Effect.suspend(() => {
       this.leaving.add(shard)

@@ -1,20 +1,16 @@
 /**
- * Which shards are this worker's: one session advisory lock per shard, on one dedicated connection per worker.
+ * Which shards are this worker's: one session advisory lock each, on one dedicated connection.
  *
- * Each heartbeat (1 s) asks PostgreSQL which workers there are: every worker holds one shared lock. The shards are divided among its
- * holders, in the order of their backends' process ids. A worker hands over (HandOver.ts) and unlocks shards beyond its share, and locks missing
- * ones when they are free. PostgreSQL frees a dead worker's locks at once, and those of a worker that froze or was cut off
- * after `idle_session_timeout` (5 s). A worker without an answer for 3 s (the lease timeout) starts nothing, so it has stopped before
- * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
+ * Each heartbeat (1 s) asks PostgreSQL which workers there are: each holds a shared lock. Shards are divided among them in the
+ * order of process ids; a worker hands over what is beyond its share, and locks what is missing and free. PostgreSQL frees a
+ * dead worker's locks at once, a frozen one's after `idle_session_timeout` (5 s). Without an answer for 3 s (the lease timeout)
+ * a worker starts nothing. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
  *
- * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session counts as no worker, gets
- * no share, and is named in the log.
+ * Any role that may connect can hold these locks: such a foreign session gets no share, and is logged. A worker whose clock is
+ * 4 minutes off releases its shards.
  *
- * With each answer comes the database's time. A worker whose clock is more than 4 minutes off starts nothing, releases its shards
- * and takes no share until it is right again.
- *
- * A lock is no fencing token: a late owner can still post a second time, and its record is refused by the ordinal.
- * Source: docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
+ * A lock is no fencing token: a late owner can post again, and its record is refused by the ordinal. Source:
+ * docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { newTraceId } from "@posthorn/domain/TraceId"
@@ -29,16 +25,12 @@ import * as Schedules from "../Schedules.ts"
 import { HEARTBEAT_MS } from "../Schedules.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
 
-/** Without an answer for this long a worker starts nothing. */
 export const LEASE_TIMEOUT_MS = 3_000
 
-/**
- * A dead worker's shards have another owner within this time: PostgreSQL frees the locks, the next heartbeat begins, and is
- * answered. The spec promises 10 s.
- */
+/** PostgreSQL frees the locks, and the next heartbeat is answered. The spec promises 10 s. */
 export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + HEARTBEAT_MS + LEASE_TIMEOUT_MS
 
-/** By two clocks: the wall clock may be set back, and the monotonic one may stand still while the machine sleeps. */
+/** The wall clock may be set back, and the monotonic one stands still while the machine sleeps. */
 interface Moment {
   readonly elapsed: number
   readonly wall: number
@@ -49,7 +41,6 @@ const NEVER: Moment = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE
 const isSince = (then: Moment, now: Moment) =>
   now.elapsed - then.elapsed < LEASE_TIMEOUT_MS && now.wall - then.wall < LEASE_TIMEOUT_MS
 
-/** The number of shards, of `count`, for the worker at `position` among `members`. */
 export const quota = (count: number, members: number, position: number): number =>
   Math.floor(count / members) + (position < count % members ? 1 : 0)
 
@@ -69,7 +60,7 @@ export const layer = Layer.effect(
     const connections = yield* DedicatedConnections
     const clock = yield* Effect.clock
     const databaseClock = yield* DatabaseClock
-    /** The same in every session: a worker that takes its own shards again has nothing in doubt. */
+    /** The same in every session, so that its own shards are not in doubt. */
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
     let lastHeartbeat = NEVER
@@ -84,7 +75,6 @@ export const layer = Layer.effect(
       LogLevel.Error
     )
 
-    /** Logs once for each change. */
     const tellForeignSessions = ({ foreignSessions, shardCount }: ShardLocks.Membership) => {
       const lines = foreignSessions.map((session) => describe(session, shardCount))
       if (told === lines.join()) return Effect.void
@@ -143,13 +133,12 @@ export const layer = Layer.effect(
               owner.taken(shard, inDoubtUntil)
               if (inDoubtUntil !== null) inDoubt.add(shard)
             }
-            // It is not worth a log line that the only worker takes all shards.
+            // The only worker takes all shards: not worth a line.
             const level = membership.members === 1 ? LogLevel.Debug : LogLevel.Info
             const numbers = taken.map(({ shard }) => shard)
             if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
           })
 
-        /** Checks at each heartbeat whether shards are still in doubt. */
         const clear = Effect.gen(function* () {
           for (const shard of inDoubt) if (!owned.has(shard)) inDoubt.delete(shard)
           for (const shard of yield* locks.clearDoubt([...inDoubt])) {
@@ -159,7 +148,7 @@ export const layer = Layer.effect(
         })
 
         const heartbeat = Effect.gen(function* () {
-          // The time of the question, not of the answer: a worker that froze in between reads an old answer.
+          // Of the question: a worker that froze reads an old answer.
           const asked = now()
           const membership = yield* locks.membership
           lastHeartbeat = asked
@@ -169,7 +158,7 @@ export const layer = Layer.effect(
           if (databaseClock.isTooFarOff()) return yield* stepBack
           databaseClock.setStopped(false)
           yield* wrongClock.over
-          // Otherwise a foreign session held the workers' shared lock: try again.
+          // Otherwise a foreign session held the workers' shared lock.
           if (joined) yield* Effect.zipRight(balance(membership), clear)
           else joined = yield* locks.join
         })

@@ -1,30 +1,28 @@
 /**
- * Finds rows that are committed behind the read cursors. A publishing transaction chooses its due time before it commits, so its rows
- * may appear in a part of the queue that was already read. Each read returns the publishing transactions that are open. While such a
- * transaction is young, and once after it has ended, the next read rewinds to the time before it published.
+ * Finds rows that commit behind the read cursors: a publishing transaction chooses its due time before it commits. Each read
+ * returns the open ones; while one is young, and once after it ended, the next read rewinds to before it published.
  */
 import type { Open } from "@posthorn/persistence/engine/Queue"
 
-/** In microseconds. Due times are truncated to milliseconds, so a row may be due this much before its transaction published. */
+/** Microseconds. Due times are truncated to milliseconds. */
 const CUT = 1_000
 
-/** The transaction was already open when this worker took the shard, so its start is unknown. */
+/** It was open when this worker took the shard. */
 const UNKNOWN = Number.NEGATIVE_INFINITY
 
 interface LateCommitsSeen {
-  /** Where to rewind for transactions that have ended: no row of theirs is due earlier. */
+  /** For ended transactions: no row of theirs is due earlier. */
   readonly back: number
-  /** The same, for young open transactions too, so that their rows are found sooner. */
+  /** Young open ones too, so that their rows are found sooner. */
   readonly soon: number
-  /** Something was committed, and its due time is unknown. */
+  /** Something was committed with an unknown due time. */
   readonly sweeps: boolean
-  /** A transaction has begun or ended. */
   readonly transactionsChanged: boolean
 }
 
 export class LateCommits {
   private readonly youngMs: number
-  /** Transactions that were open at the last read, and from when on they may have published. */
+  /** From when on open transactions may have published. */
   private open = new Map<string, number>()
   private openShards: ReadonlySet<number> = new Set()
 
@@ -36,7 +34,7 @@ export class LateCommits {
     return this.openShards.has(shard)
   }
 
-  /** Processes a read at `moment`. `before` is the moment of the previous read; `isNew` tells shards that had none. */
+  /** `before`: the previous read. `isNew`: shards without one. */
   seen(
     open: ReadonlyArray<Open>,
     moment: number,
@@ -54,7 +52,7 @@ export class LateCommits {
     this.openShards = new Set(open.map(({ shard }) => shard))
     const known = ended.filter((since) => since !== UNKNOWN)
     const back = Math.min(moment - CUT, ...known)
-    // Not for old ones: rewinding reads everything again that came since.
+    // Rewinding for old ones would read too much again.
     const young = [...still.values()].filter((since) => since > moment - this.youngMs * 1_000)
     return { back, soon: Math.min(back, ...young), sweeps: known.length < ended.length, transactionsChanged }
   }

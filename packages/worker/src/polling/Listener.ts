@@ -1,10 +1,7 @@
 /**
- * Receives hints by PostgreSQL's LISTEN: from publishers while this worker sleeps (Rhythm.ts), and when an endpoint is enabled
- * or changed, or its workspace's policy. They save time; no promise depends on them.
- *
- * The listener has its own connection, and reopens it when it breaks. Until then no notification arrives, and the engine is
- * told so: it polls further back meanwhile. (`sql.listen` of @effect/sql-pg stays silent forever once its connection is
- * terminated.)
+ * Receives hints by LISTEN: from publishers while this worker sleeps, and of changed endpoints and policies. They only save
+ * time. It has its own connection and reopens it; meanwhile the engine polls further back. (`sql.listen` of @effect/sql-pg
+ * stays silent once its connection is terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
@@ -14,23 +11,20 @@ import * as Schedules from "../Schedules.ts"
 import { type Notification, notificationOf } from "./Notification.ts"
 
 export interface Hearer {
-  /** From now on, until `stoppedListening`, every commit that notifies is heard. */
+  /** Until `stoppedListening`, every commit that notifies is heard. */
   readonly listening: (locks: SleepLocks) => void
   readonly stoppedListening: () => void
-  /** Something is due in these shards from this moment on (microseconds since 1970); null: check everything again. */
+  /** Microseconds since 1970; null: check everything. */
   readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
-  /** This delivery was published. */
   readonly published: (row: DueRow) => void
-  /** The endpoint was enabled, or something was changed that its requests depend on. `failures` attempts in a row have failed. */
+  /** `failures` attempts in a row have failed. */
   readonly endpointChanged: (endpointId: string, failures: number, shard: number) => void
-  /** The delivery policy of this workspace was changed. */
   readonly policyChanged: (workspaceId: string) => void
 }
 
 export class Listener extends Context.Tag("@posthorn/worker/Listener")<
   Listener,
   {
-    /** `owner` is this worker, as `Ownership` names it. */
     readonly listen: (hearer: Hearer, owner: string) => Effect.Effect<never>
   }
 >() {}

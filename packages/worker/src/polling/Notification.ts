@@ -1,19 +1,16 @@
 /**
- * What a notification says. PostgreSQL lets every role of the database notify, so each part is checked: a statement with anything
- * else in it would fail again and again. What cannot be read, perhaps of another version, means that there may be something
- * anywhere.
+ * What a notification says. Any role can notify, so each part is checked. What cannot be read may be of another version:
+ * anything may be due.
  */
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 
 export type Notification =
-  /** Something may be due anywhere. */
   | { readonly kind: "anything" }
-  /** Something is due in these shards from this moment on (microseconds since 1970). */
+  /** In microseconds since 1970. */
   | { readonly kind: "due"; readonly since: number; readonly shards: ReadonlyArray<number> }
-  /** This delivery was published. */
   | { readonly kind: "published"; readonly row: DueRow }
-  /** The endpoint was enabled or changed, after so many attempts in a row that failed. */
+  /** After `failures` attempts in a row that failed. */
   | {
       readonly kind: "endpointChanged"
       readonly endpointId: EndpointId

@@ -4,13 +4,12 @@ import type { Effect } from "effect"
 import { Signal } from "../internal/Signal.ts"
 
 type News =
-  /** Something may be due from this moment on, which may be in the future. */
+  /** May be in the future. */
   | { readonly kind: "from"; readonly moment: number }
-  /** Something may be due anywhere, and endpoints may have been enabled: the Poller looks some time back. */
+  /** Endpoints may have been enabled too: the Poller looks some time back. */
   | { readonly kind: "anywhere" }
-  /** There is room in memory, or another shard: read on from the cursors. */
+  /** There is room in memory, or another shard. */
   | { readonly kind: "goOn" }
-  /** This delivery was published a moment ago. */
   | { readonly kind: "delivery"; readonly row: DueRow }
 
 export class PollInbox {
@@ -22,11 +21,9 @@ export class PollInbox {
     this.signal.notify()
   }
 
-  /** Takes all that was told since the last call. */
   take(): ReadonlyArray<News> {
     return this.news.splice(0)
   }
 
-  /** Waits until something was told. For the Poller only. */
   readonly told: Effect.Effect<void> = this.signal.wait
 }

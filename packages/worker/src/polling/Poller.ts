@@ -1,11 +1,8 @@
 /**
- * Polls the queue: brings due rows into the lanes. Its loop waits until Rhythm.ts says that it is time, or until the inbox has news
- * that cannot wait, and makes a round.
+ * Polls the queue: brings due rows into the lanes. A round waits until Rhythm.ts says so, or news cannot wait.
  *
- * A round reads past the cursors (ReadCursors.ts), and from further back where transactions may have committed behind them
- * (LateCommits.ts). It refills lanes that run low, and makes a step of the sweep (Sweep.ts). Notifications and polls only save
- * time: the sweep alone guarantees that nothing is forgotten. No statement waits within the database.
- *
+ * A round reads past the cursors (ReadCursors.ts), or from further back (LateCommits.ts), refills lanes that run low, and makes
+ * a step of the sweep (Sweep.ts), which alone guarantees that nothing is forgotten. No statement waits within the database.
  * Source: spec §3.4 (Times), docs/adr/0010-engine.md, docs/adr/0015-publishing.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -21,12 +18,10 @@ import { NEVER, type ReadCursor, ReadCursors } from "./ReadCursors.ts"
 import { beginning, next, type Seen, type State } from "./Rhythm.ts"
 import { Sweep } from "./Sweep.ts"
 
-/** A row due this soon counts as due: the database's clock is known to about a millisecond. */
+/** The database's clock is known to about a millisecond. */
 const SOON_MS = 2
 
-/** The result of one read. */
 interface ReadResult extends Pick<Seen, "found" | "transactionsChanged"> {
-  /** A shard has more rows; the next read continues there. */
   readonly more: boolean
 }
 
@@ -39,16 +34,14 @@ export class Poller {
   private readonly lateCommits: LateCommits
   private readonly sweep: Sweep
   private state: State
-  /** Null while notifications are not heard. */
+  /** Null while nothing listens. */
   private locks: SleepLocks | null = null
-  /** Shards whose sleep locks this worker holds. */
   private readonly locked = new Set<number>()
-  /** Where the next read rewinds to. */
   private backTo = NEVER
   private unfinished = false
   private checkSuspended = false
   private nextSuspendedCheck = Number.NEGATIVE_INFINITY
-  /** Latest due time of a large batch. The next read does not rewind into it for open transactions. */
+  /** Latest due time of a large batch: no rewind into it for open transactions. */
   private largeBatchDue = 0
 
   constructor(parts: PollerParts) {
@@ -58,7 +51,7 @@ export class Poller {
     this.state = beginning(elapsed(parts.clock), parts.tuning)
   }
 
-  /** From now on every commit that notifies is heard. Earlier ones may have been missed. */
+  /** Earlier notifications may have been missed. */
   listening(locks: SleepLocks): void {
     this.locks = locks
     this.locked.clear()
@@ -66,14 +59,12 @@ export class Poller {
     this.parts.inbox.tell({ kind: "anywhere" })
   }
 
-  /** The locks went with the connection. */
   stoppedListening(): void {
     this.locks = null
     this.locked.clear()
     this.parts.inbox.tell({ kind: "goOn" })
   }
 
-  /** Runs until interrupted. */
   readonly run: Effect.Effect<never> = Effect.suspend(() =>
     Effect.forever(Effect.zipRight(this.wait, reporting(this.trouble)(this.round))).pipe(
       Effect.tapError(() => Effect.sync(() => this.failed())),
@@ -87,10 +78,7 @@ export class Poller {
     this.decide({ atOnce: true })
   }
 
-  /**
-   * Waits until it is time to poll. Asleep, news may move that moment. Most news does not, so the timer stays: setting another
-   * costs more than taking the news.
-   */
+  /** Asleep, news may move the moment. Most does not, so the timer stays. */
   private readonly wait: Effect.Effect<void> = Effect.suspend(() => {
     const { pollAt } = this.state
     const pauseMs = Math.ceil(pollAt - elapsed(this.parts.clock))
@@ -105,7 +93,6 @@ export class Poller {
     )
   })
 
-  /** Computes the next state. */
   private decide(seen: Partial<Seen>): void {
     const at = elapsed(this.parts.clock)
     const all: Seen = {
@@ -118,13 +105,12 @@ export class Poller {
       at,
       hears: this.locks !== null,
       locked: this.cursors.shards.every((shard) => this.locked.has(shard)),
-      // While memory is full, due rows wait in the database until the dispatcher reports room.
+      // With full memory, due rows wait in the database until there is room.
       untilDueMs: this.parts.dispatcher.memory.room === 0 ? NEVER : this.cursors.untilDue(at)
     }
     this.state = next(this.state, all, this.parts.tuning)
   }
 
-  /** Takes the news: where to rewind to, what becomes due when, and deliveries that need no read. */
   private takeInbox(): void {
     const { dispatcher, inbox, tuning } = this.parts
     const all = inbox.take()
@@ -143,7 +129,7 @@ export class Poller {
     if (all.length > 0) this.decide({ found: unread.length > 0, atOnce })
   }
 
-  /** A row is due at this moment. True if the next read must find it. */
+  /** True if the next read must find it. */
   private expect(due: number): boolean {
     if (this.cursors.until(due, elapsed(this.parts.clock)) > SOON_MS) {
       this.cursors.expect(due)
@@ -181,14 +167,14 @@ export class Poller {
     return Effect.ignore(this.locks.release)
   })
 
-  /** Takes the sleep locks that are free. If it got some, it must poll once more before it sleeps. */
+  /** With new locks, it must poll once more before it sleeps. */
   private takeLocks(shards: ReadonlyArray<number>): Effect.Effect<void> {
     const { locks } = this
     const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))
     if (locks === null || wanted.length === 0) return Effect.void
     return locks.take(wanted).pipe(
       Effect.map((taken) => {
-        // The connection broke meanwhile, and the locks with it.
+        // The connection broke meanwhile.
         if (this.locks !== locks || taken.length === 0) return
         for (const shard of taken) this.locked.add(shard)
         this.decide({ atOnce: true })
@@ -225,7 +211,7 @@ export class Poller {
       before,
       (shard) => unread.has(shard)
     )
-    // A sweep that began before this read might have missed rows committed in between.
+    // A sweep that began before this read might have missed rows.
     if (sweeps || read.some(({ isNew, term }) => isNew && !term.lost)) this.sweep.begin()
     const more = this.cursors.advance(read, due, perShard, now)
     const again = due.rows.filter((row) => row.due >= soon).length
@@ -245,7 +231,7 @@ export class Poller {
     )
   })
 
-  /** Tries suspended endpoints that are not disabled again: a secret may be readable now. */
+  /** A secret may be readable now. */
   private readonly retrySuspended: Effect.Effect<void, SqlError> = Effect.flatMap(elapsedNow, (now) => {
     const { dispatcher, queue, tuning } = this.parts
     if (!this.checkSuspended && now < this.nextSuspendedCheck) return Effect.void

@@ -1,20 +1,15 @@
-/**
- * The position up to which each shard was read, and when the next known row becomes due. Rows past a cursor are new. Moments
- * are microseconds by the database's clock.
- */
+/** Up to where each shard was read, and when the next known row is due. Moments are microseconds by the database's clock. */
 import type { Cursor, Due, DueRow } from "@posthorn/persistence/engine/Queue"
 import { isBefore } from "../dispatcher/Lane.ts"
 import type { LeaseTerm } from "../dispatcher/Leases.ts"
 
-/** The moment of what never happens. */
 export const NEVER = Number.POSITIVE_INFINITY
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
-  /** Past all rows: the first read only tells the database's time, and the sweep finds what waits. */
+  /** Past all rows: the first read only tells the time, and the sweep finds what waits. */
   due = Number.MAX_SAFE_INTEGER
   deliveryId = ""
-  /** No read of the shard has ended yet. */
   isNew = true
 
   constructor(term: LeaseTerm) {
@@ -28,13 +23,13 @@ export class ReadCursor implements Cursor {
 
 export class ReadCursors {
   private all = new Map<LeaseTerm, ReadCursor>()
-  /** The moment of the last read, by the database's clock and by this worker's. */
+  /** By the database's clock, and by this worker's. */
   horizon = 0
   private horizonAt = 0
   /** Null: not known. */
   private nextDue: number | null = null
 
-  /** Makes the cursors match the present lease terms. True if these have changed. */
+  /** True if the terms have changed. */
   follow(terms: ReadonlyArray<LeaseTerm>): boolean {
     if (terms.length === this.all.size && terms.every((term) => this.all.has(term))) return false
     this.all = new Map(terms.map((term) => [term, this.all.get(term) ?? new ReadCursor(term)]))
@@ -50,12 +45,11 @@ export class ReadCursors {
     return this.list.map(({ shard }) => shard)
   }
 
-  /** How far to rewind when a notification may have been missed. */
   recently(lookBackMs: number): number {
     return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
   }
 
-  /** Whether the row is past the last read, in a shard that was read: no read has returned it. */
+  /** No read has returned the row, and the shard was read. */
   isUnread({ due, shard }: DueRow): boolean {
     return due > this.horizon && this.list.some((one) => one.shard === shard && !one.isNew && !one.term.lost)
   }
@@ -68,7 +62,7 @@ export class ReadCursors {
     }
   }
 
-  /** Moves each cursor to where its read stopped. True if a shard has more rows. */
+  /** True if a shard has more rows. */
   advance(read: ReadonlyArray<ReadCursor>, { horizon, rows, stopped }: Due, perShard: number, now: number) {
     const last = new Map<number, { readonly row: DueRow; readonly count: number }>()
     for (const row of rows) {
@@ -79,7 +73,7 @@ export class ReadCursors {
     const stops = new Map(stopped.map((position) => [position.shard, position]))
     let more = false
     for (const cursor of read) {
-      // Lost during the read. If this worker takes it again, it is read anew.
+      // If this worker takes it again, it is read anew.
       if (cursor.term.lost) continue
       const found = last.get(cursor.shard)
       const end = found?.count === perShard ? found.row : stops.get(cursor.shard)
@@ -98,17 +92,15 @@ export class ReadCursors {
     return this.nextDue !== null
   }
 
-  /** Null: no row will become due. */
   foundNextDue(due: number | null): void {
     this.nextDue = due ?? NEVER
   }
 
-  /** A row becomes due at this moment. */
   expect(due: number): void {
     if (this.nextDue !== null) this.nextDue = Math.min(this.nextDue, due)
   }
 
-  /** In milliseconds; infinity when nothing is known. */
+  /** In milliseconds. */
   untilDue(now: number): number {
     return this.nextDue === null ? NEVER : this.until(this.nextDue, now)
   }

@@ -21,35 +21,26 @@ import type { TuningValues } from "../Tuning.ts"
 
 export interface State {
   readonly _tag: "Asleep" | "Awake"
-  /** The mean time between finds. */
   readonly gapMs: number
   readonly foundAt: number
-  /** Since this moment nothing was found, and no publishing transaction has begun or ended. */
+  /** Nothing was found, and no publishing transaction began or ended. */
   readonly quietSince: number
   readonly polledAt: number
-  /** It has been quiet long enough, or finds are rare enough, to sleep. */
   readonly maySleep: boolean
-  /** When to poll next. Awake, the Poller takes news only then. */
+  /** Awake, the Poller takes news only then. */
   readonly pollAt: number
 }
 
 export interface Seen {
   readonly at: number
-  /** A poll has ended just now. */
   readonly polled: boolean
-  /** Something new was found. */
   readonly found: boolean
-  /** A publishing transaction has begun or ended. */
   readonly transactionsChanged: boolean
-  /** The next poll must not wait. */
   readonly atOnce: boolean
-  /** Notifications are heard. */
   readonly hears: boolean
-  /** The shards have changed since the last time. */
   readonly shardsChanged: boolean
-  /** This worker holds the sleep locks of all its shards. */
   readonly locked: boolean
-  /** Until the next row is due, as far as it is known; infinity while memory is full. */
+  /** As far as it is known; infinity while memory is full. */
   readonly untilDueMs: number
 }
 
@@ -65,7 +56,7 @@ type Constants = Pick<
   | "pollMs"
 >
 
-/** The weight of the newest value in the moving average. */
+/** Of the newest value in the moving average. */
 const WEIGHT = 1 / 32
 
 export const beginning = (at: number, { gapMostMs }: Constants): State => ({

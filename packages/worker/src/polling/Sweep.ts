@@ -1,12 +1,7 @@
 /**
- * Finds every waiting delivery that is not in memory, without any hint: those from before the shard was taken, those whose
- * notification was lost, and those committed long after their due time.
- *
- * A sweep reads the first due row of each endpoint. If the row is not in memory, the endpoint's lane reads on from it at once;
- * otherwise the lane reads on when it runs low. So a sweep costs one index step for each endpoint with a backlog, however large.
- * Polls go on between its steps. All steps together take at most a twentieth of the time.
- *
- * Source: docs/adr/0010-engine.md.
+ * Finds every waiting delivery that is not in memory, without any hint. A sweep reads the first due row of each endpoint: if it
+ * is not in memory, the lane reads on at once, else when it runs low. One index step for each endpoint, and a twentieth of the
+ * time at most. Source: docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { LaneRef } from "@posthorn/persistence/engine/Queue"
@@ -26,14 +21,13 @@ export class Sweep {
     this.parts = parts
   }
 
-  /** Restarts from the first endpoint, at once. */
   begin(): void {
     this.running = true
     this.after = null
     this.runs++
   }
 
-  /** One step, if it is time for one. True if there are more steps. */
+  /** True if there are more steps. */
   readonly step: Effect.Effect<boolean, SqlError> = Effect.flatMap(elapsedNow, (since) => {
     const { dispatcher, queue, tuning } = this.parts
     if (dispatcher.memory.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
@@ -50,7 +44,6 @@ export class Sweep {
   private went(since: number, now: number, next: LaneRef | null, runs: number): boolean {
     const { sweepMs, sweepShare } = this.parts.tuning
     this.cost += now - since
-    // It was restarted meanwhile.
     if (runs !== this.runs) return true
     this.after = next
     if (next !== null) return true
