@@ -4,6 +4,7 @@
 create domain posthorn.attempt_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text])));
 create domain posthorn.delivery_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])));
 create domain posthorn.duration_ms as integer CHECK ((VALUE >= 0));
+create domain posthorn.failure_detail as text collate "C" CHECK ((VALUE = ANY (ARRAY['connection_refused'::text, 'connection_reset'::text, 'host_unreachable'::text, 'closed_before_answer'::text, 'certificate_expired'::text, 'certificate_wrong_name'::text, 'certificate_unknown_issuer'::text, 'certificate_missing_intermediate'::text, 'certificate_self_signed'::text, 'no_tls'::text])));
 create domain posthorn.failure_reason as text collate "C" CHECK ((VALUE = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text, 'proxy_failed'::text, 'auth_failed'::text])));
 create domain posthorn.kept_body as text CHECK ((octet_length(VALUE) <= 2048));
 create domain posthorn.kept_headers as text CHECK ((octet_length(VALUE) <= 8192));
@@ -60,6 +61,7 @@ create table posthorn.attempts (
   duration_ms posthorn.duration_ms not null,
   http_status smallint,
   failure_reason posthorn.failure_reason,
+  failure_detail posthorn.failure_detail,
   url posthorn.sent_url not null,
   request_headers text not null,
   response_headers posthorn.kept_headers,
@@ -709,8 +711,8 @@ create type posthorn.waiting as (
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb
--- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
--- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
+-- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.release_shard(given smallint, last_owner text) returns void
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
@@ -748,4 +750,4 @@ create type posthorn.waiting as (
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
--- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record
+-- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record

@@ -28,6 +28,12 @@ export const DeliveryStatus = States.DeliveryStatus.annotations({
 
 export const FailureReason = Verdict.FailureReason.annotations({ identifier: "FailureReason" })
 
+export const FailureDetail = NullOr(
+  Verdict.FailureDetail.annotations({ identifier: "FailureDetail" }),
+  "What the failure of the connection, or of TLS, was; null where there is no more to say. `certificate_missing_intermediate`: only the receiver's own certificate came, and no known authority signed that.",
+  null
+)
+
 export const Delivery = Schema.Struct({
   id: Id("delivery", "Also the `webhook-id` header; the same on every retry, new on a replay."),
   endpointId: EndpointId,
@@ -66,6 +72,7 @@ export const Attempt = Schema.Struct({
   durationMs: Integer("Milliseconds until the answer's head, or the failure.", 42),
   httpStatus: IntegerOrNull("The receiver's HTTP status; null when no usable answer came.", 200),
   failureReason: NullOr(FailureReason, "Why it failed; null when it did not.", null),
+  failureDetail: FailureDetail,
   url: Text("Where it was sent.", URL_OF_RECEIVER),
   requestHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
     description: "As sent; names in lower case.",

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { findingCodes } from "@posthorn/domain/diagnosis/Finding"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
-import { FailureReason } from "./DeliveryShapes.ts"
+import { FailureDetail, FailureReason } from "./DeliveryShapes.ts"
 import { exampleId, TIME } from "./Examples.ts"
 import { EndpointId, Id, Integer, IntegerOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
@@ -65,6 +65,7 @@ const Finding = Schema.Struct({
     "Why the attempts fail; null when that is not what was found.",
     "http_status"
   ),
+  failureDetail: FailureDetail,
   httpStatus: IntegerOrNull("The status of the failed answers.", 404),
   inARow: Integer("The endpoint's failures in a row up to now.", 4),
   changedBefore: NullOr(ChangeBefore, "What was changed shortly before it began; null when nothing was.", {

@@ -36,6 +36,21 @@ export const FailureReason = Schema.Literal(
 )
 export type FailureReason = typeof FailureReason.Type
 
+/** What a failure to connect, or of TLS, was; never the receiver's words. `posthorn.failure_detail` has the same list. */
+export const FailureDetail = Schema.Literal(
+  "connection_refused",
+  "connection_reset",
+  "host_unreachable",
+  "closed_before_answer",
+  "certificate_expired",
+  "certificate_wrong_name",
+  "certificate_unknown_issuer",
+  "certificate_missing_intermediate",
+  "certificate_self_signed",
+  "no_tls"
+)
+export type FailureDetail = typeof FailureDetail.Type
+
 /** These attempts never reached the endpoint, so its streak stays as it is. `posthorn.count_failures` has the same list. */
 const UNCOUNTED: ReadonlySet<FailureReason | null> = new Set<FailureReason>(["proxy_failed", "auth_failed"])
 
@@ -45,6 +60,8 @@ export const isUncounted = (reason: FailureReason | null): boolean => UNCOUNTED.
 export interface Observation {
   readonly httpStatus: number | null
   readonly failureReason: Exclude<FailureReason, "http_status"> | null
+  /** Absent when nothing more is known. */
+  readonly failureDetail?: FailureDetail | undefined
   readonly durationMs: number
   readonly responseBody: string | null
   /** The few headers of the answer that are kept, as a JSON object; absent if the answer has none of them. */

@@ -25,6 +25,7 @@ const attemptOf = (seen: string, index: number): SeenAttempt => {
     durationMs: Number(ms ?? 20),
     httpStatus,
     failureReason: isOk ? null : httpStatus === null ? (seen as FailureReason) : "http_status",
+    failureDetail: null,
     url: "https://example.com/hooks",
     location: null,
     retryAfter: null,
@@ -261,6 +262,16 @@ a certificate that expires in 29 days | 3*ok | healthy: certificate_expiring hig
     +updateWebhookEndpoint
 a certificate that expires in 31 days | 3*ok | healthy: healthy high, 0 in a row since 2
 a certificate that has expired | 3*ok 4*auth_failed | failing: authentication_failing+certificate_expiring high, 4 in a row since 3, of 6 5 4
+a port that refuses | 3*ok 4*connection_failed | failing: unreachable medium, 4 in a row since 3, of 6 5 4
+    The receiver's host refuses connections to this port.
+closed before an answer | 3*ok 4*connection_failed | failing: unreachable medium, 4 in a row since 3, of 6 5 4
+    The receiver closes the connection before it answers, after 1.5 seconds.
+an expired certificate that is known as one | 3*ok 4*tls_failed | failing: tls_failed medium, 4 in a row since 3, of 6 5 4
+    The receiver's certificate has expired.
+    Renew it.
+a receiver without TLS | 4*tls_failed | failing: tls_failed medium, 4 in a row since 0, of 3 2 1
+    does not speak TLS
+    put TLS in front
 invalid_response in a row | 3*ok 4*invalid_response | failing: not_http medium, 4 in a row since 3, of 6 5 4
 `
 
@@ -316,6 +327,10 @@ const more: Readonly<Record<string, More>> = {
   "404, another URL, and nothing sent since": { changes: [moved(14.5)] },
   "timeouts, another request, and delivered since": { changes: [change(8.5, "endpoint_updated", "request")] },
   "flapping that ended with a new URL": { changes: [moved(17.5)] },
+  "a port that refuses": { failed: { failureDetail: "connection_refused" } },
+  "closed before an answer": { failed: { failureDetail: "closed_before_answer", durationMs: 1_500 } },
+  "an expired certificate that is known as one": { failed: { failureDetail: "certificate_expired" } },
+  "a receiver without TLS": { failed: { failureDetail: "no_tls" } },
   "more attempts than were read": { olderAttempts: true }
 }
 

@@ -25,7 +25,7 @@ import type { Dispatcher } from "undici"
 import { storedBody } from "./BodyPrefix.ts"
 import type { Connection, ConnectionUser } from "./Connection.ts"
 import type { Connections } from "./Connections.ts"
-import { isParserError, whileWaiting } from "./FailureReasons.ts"
+import { detailOf, isParserError, whileWaiting } from "./FailureReasons.ts"
 import { keptHeaders } from "./KeptHeaders.ts"
 import type { NoTurn, Observation, TransportFailure } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
@@ -134,7 +134,7 @@ export class Exchange implements ConnectionUser {
     else if (failure === "no_turn") this.abandon(failure)
     else if (this.status !== null) this.settle(null)
     else if (this.stale(cause)) this.resend()
-    else this.fail(failure ?? whileWaiting(cause, answers.received > 0))
+    else this.fail(failure ?? whileWaiting(cause, answers.received > 0), cause)
   }
 
   flooded(): void {
@@ -159,8 +159,14 @@ export class Exchange implements ConnectionUser {
     this.connection.dispatch(this.options, this)
   }
 
-  private fail(reason: TransportFailure): void {
-    this.finish({ durationMs: this.elapsed(), httpStatus: null, failureReason: reason, responseBody: null })
+  private fail(reason: TransportFailure, cause?: Error): void {
+    this.finish({
+      durationMs: this.elapsed(),
+      httpStatus: null,
+      failureReason: reason,
+      failureDetail: cause && detailOf(reason, cause),
+      responseBody: null
+    })
   }
 
   private settle(responseBody: string | null): void {

@@ -2,8 +2,10 @@
  * Maps the errors of sockets, TLS and the parser to failure reasons. Source: spec §4.5.
  *
  * A reset or a silent end is `connection_failed`, even in the middle of a TLS handshake. If an answer began and is not valid
- * HTTP, it is `invalid_response`; if none began, `connection_failed`.
+ * HTTP, it is `invalid_response`; if none began, `connection_failed`. Details come from codes of this process's own libraries; an
+ * error whose code is not listed has none.
  */
+import type { FailureDetail } from "@posthorn/domain/Verdict"
 
 import { NoTurn, ResolutionFailed } from "./Names.ts"
 import type { NotConnected, TransportFailure } from "./Observation.ts"
@@ -25,6 +27,44 @@ export const whileWaiting = (error: NodeJS.ErrnoException, answered: boolean): T
 
 export const isParserError = (error: NodeJS.ErrnoException): boolean =>
   error.code?.startsWith("HPE_") === true || error.code === "UND_ERR_HEADERS_OVERFLOW"
+
+/** Node says ECONNRESET also when a connection ends during the TLS handshake; only a real reset comes from a system call. */
+export const detailOf = (
+  reason: TransportFailure,
+  error: NodeJS.ErrnoException
+): FailureDetail | undefined => {
+  const { code = "", syscall } = error
+  if (reason === "connection_failed")
+    return code === "UND_ERR_SOCKET" || (code === "ECONNRESET" && syscall === undefined)
+      ? "closed_before_answer"
+      : CONNECTION_DETAILS[code]
+  if (reason !== "tls_failed") return undefined
+  return NOT_TLS.test(`${code} ${error.message}`) ? "no_tls" : TLS_DETAILS[code]
+}
+
+const CONNECTION_DETAILS: Readonly<Record<string, FailureDetail>> = {
+  ECONNREFUSED: "connection_refused",
+  ECONNRESET: "connection_reset",
+  ECONNABORTED: "connection_reset",
+  EPIPE: "connection_reset",
+  ETIMEDOUT: "host_unreachable",
+  EHOSTUNREACH: "host_unreachable",
+  ENETUNREACH: "host_unreachable"
+}
+
+/** A server that sends only its own certificate, signed by an authority of its own, looks like one that forgets an intermediate. */
+const TLS_DETAILS: Readonly<Record<string, FailureDetail>> = {
+  CERT_HAS_EXPIRED: "certificate_expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "certificate_wrong_name",
+  SELF_SIGNED_CERT_IN_CHAIN: "certificate_unknown_issuer",
+  UNABLE_TO_GET_ISSUER_CERT: "certificate_unknown_issuer",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate_unknown_issuer",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_missing_intermediate",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "certificate_self_signed"
+}
+
+/** OpenSSL's words about a first record that is none of TLS. */
+const NOT_TLS = /wrong.version.number|packet.length.too.long|http.request/i
 
 const NETWORK_ERRORS = new Set([
   "ECONNRESET",

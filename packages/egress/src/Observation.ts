@@ -3,6 +3,7 @@
  *
  * - `httpStatus` is the final status, 200 to 599; null when none arrived, and then `failureReason` says why.
  * - `failureReason` says nothing about a status: the verdict decides whether 503 is a failure.
+ * - `failureDetail` says more of a connection or handshake that failed, from a closed list, where that is known.
  * - `responseBody` is valid UTF-8 without NUL, at most 2,048 bytes; null when it could not be read in time.
  * - `responseHeaders` is a JSON object of the headers that `KeptHeaders.ts` keeps; left out when none came.
  *

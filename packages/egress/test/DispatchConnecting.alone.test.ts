@@ -1,4 +1,7 @@
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:tls"
 import { describe, expect, it, vi } from "@effect/vitest"
+import { authority, certificate } from "@posthorn/testkit/Certificates"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import type { DispatchOptions } from "../src/Dispatch.ts"
@@ -11,16 +14,15 @@ describe("connecting", () => {
   it.scopedLive("§4.5 calls it connection_failed when nobody listens, or nobody ever answers", () =>
     Effect.gen(function* () {
       const closed = yield* Effect.scoped(Effect.map(makeReceiver(), ({ url }) => url("/ok")))
-      const receivers = yield* Effect.all([
-        makeReceiver({ accept: "reset" }),
-        makeReceiver({ accept: "hang-up" }),
-        makeReceiver({ accept: "reset", tls: "valid" }),
-        makeReceiver({ accept: "hang-up", tls: "valid" })
-      ])
-
-      for (const url of [closed, ...receivers.map((each) => each.url("/ok"))]) {
-        expect(yield* observe(url)).toEqual(failed("connection_failed"))
-      }
+      expect(yield* observe(closed)).toEqual(failed("connection_failed", "connection_refused"))
+      for (const [accept, detail] of [
+        ["reset", "connection_reset"],
+        ["hang-up", "closed_before_answer"]
+      ] as const)
+        for (const options of [{ accept }, { accept, tls: "valid" }] as const) {
+          const { url } = yield* makeReceiver(options)
+          expect(yield* observe(url("/ok"))).toEqual(failed("connection_failed", detail))
+        }
     })
   )
 
@@ -121,13 +123,34 @@ describe("connecting", () => {
 
   it.scopedLive("§3.4 verifies certificates, and calls a refusal tls_failed, repeatedly", () =>
     Effect.gen(function* () {
-      for (const tls of ["expired", "other-name", "other-ca", "self-signed"] as const) {
+      for (const [tls, detail] of [
+        ["expired", "certificate_expired"],
+        ["other-name", "certificate_wrong_name"],
+        ["other-ca", "certificate_missing_intermediate"],
+        ["self-signed", "certificate_self_signed"]
+      ] as const) {
         const receiver = yield* makeReceiver({ tls })
         const { send } = yield* dispatcher()
         const observations = yield* Effect.replicateEffect(send(to(receiver.url("/ok", "localhost"))), 3)
-        expect(observations.map(seen), tls).toEqual(Array(3).fill(failed("tls_failed")))
+        expect(observations.map(seen), tls).toEqual(Array(3).fill(failed("tls_failed", detail)))
         expect(receiver.received, tls).toEqual([])
       }
+    })
+  )
+
+  it.scopedLive("§4.5 says when nobody knows the authority at the end of a chain", () =>
+    Effect.gen(function* () {
+      const { cert, key } = certificate("valid")
+      const chained = createServer({ cert: `${cert}\n${authority()}`, key })
+      yield* Effect.acquireRelease(
+        Effect.async<void>((resume) => void chained.listen(0, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => chained.close())
+      )
+      const { port } = chained.address() as AddressInfo
+
+      expect(yield* observe(`https://127.0.0.1:${port}/`, { ca: undefined })).toEqual(
+        failed("tls_failed", "certificate_unknown_issuer")
+      )
     })
   )
 
@@ -146,7 +169,7 @@ describe("connecting", () => {
           })
       )
 
-      expect(yield* observe(receiver.url("/ok"))).toEqual(failed("tls_failed"))
+      expect(yield* observe(receiver.url("/ok"))).toEqual(failed("tls_failed", "certificate_self_signed"))
     })
   )
 
@@ -159,7 +182,9 @@ describe("connecting", () => {
       for (const host of ["localhost", "zoo.test", "a.zoo.test", "127.0.0.1", "zoo.test."]) {
         expect(yield* observe(receiver.url("/ok", host), { resolve }), host).toEqual(ok)
       }
-      expect(yield* observe(receiver.url("/ok", "elsewhere.test"), { resolve })).toEqual(failed("tls_failed"))
+      expect(yield* observe(receiver.url("/ok", "elsewhere.test"), { resolve })).toEqual(
+        failed("tls_failed", "certificate_wrong_name")
+      )
     })
   )
 
@@ -170,7 +195,9 @@ describe("connecting", () => {
         const plain = yield* makeReceiver()
         const secure = yield* makeReceiver({ tls: "valid" })
 
-        expect(yield* observe(plain.url("/ok").replace("http:", "https:"))).toEqual(failed("tls_failed"))
+        expect(yield* observe(plain.url("/ok").replace("http:", "https:"))).toEqual(
+          failed("tls_failed", "no_tls")
+        )
         expect(yield* observe(secure.url("/ok").replace("https:", "http:"))).toMatchObject({
           httpStatus: null
         })

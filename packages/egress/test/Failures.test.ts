@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { whileConnecting, whileWaiting } from "../src/FailureReasons.ts"
+import { detailOf, whileConnecting, whileWaiting } from "../src/FailureReasons.ts"
 import { AddressRefused, ResolutionFailed } from "../src/Names.ts"
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
@@ -20,6 +20,21 @@ describe("Failures", () => {
     [coded("EPROTO"), true, "tls_failed"]
   ])("§4.5 names %s while connecting (TCP reached: %s) %s", (error, reached, reason) => {
     expect(whileConnecting(error, reached)).toBe(reason)
+  })
+
+  const reset = Object.assign(coded("ECONNRESET"), { syscall: "read" })
+  it.each([
+    [coded("ECONNREFUSED"), "connection_failed", "connection_refused"],
+    [reset, "connection_failed", "connection_reset"],
+    // What Node says when a connection ends during a TLS handshake.
+    [coded("ECONNRESET"), "connection_failed", "closed_before_answer"],
+    [coded("EHOSTUNREACH"), "connection_failed", "host_unreachable"],
+    [coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY"), "tls_failed", "certificate_unknown_issuer"],
+    [new AddressRefused(), "connection_failed", undefined],
+    [coded("ECONNREFUSED"), "proxy_failed", undefined],
+    [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), "tls_failed", undefined]
+  ] as const)("§4.5 says more of %s of %s: %s", (error, reason, detail) => {
+    expect(detailOf(reason, error)).toBe(detail)
   })
 
   it.each([

@@ -141,9 +141,11 @@ describe("a proxy", () => {
         const hanging = yield* makeReceiver()
 
         expect(yield* observe(proxy, closed)).toEqual(failed("connection_failed"))
-        expect(yield* observe(proxy, strange.url("/ok"))).toEqual(failed("tls_failed"))
+        expect(yield* observe(proxy, strange.url("/ok"))).toEqual(
+          failed("tls_failed", "certificate_wrong_name")
+        )
         expect(yield* observe(proxy, plain.url("/ok").replace("http:", "https:"))).toEqual(
-          failed("tls_failed")
+          failed("tls_failed", "no_tls")
         )
         expect(yield* observe(proxy, hanging.url("/hang"), SHORT)).toEqual(failed("request_timeout"))
         for (const status of [502, 503, 504]) {

@@ -65,9 +65,13 @@ export const to = (url: string, workspaceId = "wsp_1") => ({ workspaceId, url, h
 /** An observation without its duration and the kept headers, for comparison. */
 export const seen = ({ durationMs: _, responseHeaders: __, ...rest }: Observation) => rest
 
-export const failed = (failureReason: Observation["failureReason"]) => ({
+export const failed = (
+  failureReason: Observation["failureReason"],
+  failureDetail?: Observation["failureDetail"]
+) => ({
   httpStatus: null,
   failureReason,
+  failureDetail,
   responseBody: null
 })
 

@@ -7,7 +7,7 @@
 -- `lock_timeout` is below `deadlock_timeout`. Called by: Records.record.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
-  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
+  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[],
   signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[],
   urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
   arrivals integer[], fixed_headers text
@@ -21,7 +21,7 @@ declare
 begin
   select w.recorded, w.dead_lettered, w.stored, w.locked, w.changed into recorded, dead_lettered, stored, locked, changed
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
-    failure_reasons, signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers, policies,
+    failure_reasons, failure_details, signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers, policies,
     fixed_headers, moment) w;
   if true = any (rate_limiteds) then
     insert into posthorn.attempt_starts (workspace_id, endpoint_id, at, id)
@@ -50,7 +50,7 @@ end $$;
 -- Locks: as `record`. Called by: Records.recordEach.
 create function posthorn.record_each(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
-  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
+  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[],
   signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[],
   urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
   arrivals integer[], fixed_headers text
@@ -72,7 +72,7 @@ begin
   for n in 1 .. cardinality(deliveries) loop
     begin
       select * into one from posthorn.record(workspaces[n:n], deliveries[n:n], endpoints[n:n], generations[n:n], ordinals[n:n], attempt_ids[n:n],
-        statuses[n:n], began[n:n], durations[n:n], http_statuses[n:n], failure_reasons[n:n], signatures[n:n],
+        statuses[n:n], began[n:n], durations[n:n], http_statuses[n:n], failure_reasons[n:n], failure_details[n:n], signatures[n:n],
         request_headers[n:n], response_bodies[n:n], waits[n:n], exhausteds[n:n], urls[n:n], response_headers[n:n],
         rate_limiteds[n:n], policies[n:n], failure_limits[n:n], failing_fors[n:n], gones[n:n], arrivals[n:n], fixed_headers);
       recorded := recorded + one.recorded;
@@ -95,7 +95,7 @@ end $$;
 -- whose streaks may change. Locks: these endpoints, then deliveries. Called by: record.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
-  began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
+  began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[],
   request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[],
   policies bigint[], fixed_headers text, moment timestamptz,
   out recorded integer, out dead_lettered integer, out stored integer[], out locked text[], out changed text[]
@@ -127,12 +127,12 @@ begin
     -- only; `is not distinct from` compares the id without an index.
     select d.tid, q.tid as queue_tid, o.ordinal, moment + o.wait_ms * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
-      o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
+      o.http_status, o.failure_reason, o.failure_detail, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
       o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.index as position
     from endpoints_first e,
-      unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
+      unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons, failure_details,
         signatures, request_headers, response_bodies, waits, exhausteds, urls, response_headers) with ordinality
-        as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
+        as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason, failure_detail,
           signature, request_headers, response_body, wait_ms, exhausted, url, response_headers, index)
     cross join lateral (
       select d.ctid as tid, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
@@ -155,8 +155,8 @@ begin
     returning 1
   ), evidence as (
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
-      failure_reason, url, request_headers, response_headers, response_body, trace_id)
-    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, url,
+      failure_reason, failure_detail, url, request_headers, response_headers, response_body, trace_id)
+    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, failure_detail, url,
       coalesce(f.request_headers, opening || delivery_id || '","webhook-timestamp":"' || began / 1000
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id

@@ -74,7 +74,7 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
       array[${delivery!.generation}::integer], array[${ordinal}::smallint],
       array[${`wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`}], array[${status}],
       array[${Date.now() + (observed.offMs ?? 0)}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
-      array[${failureReason}::text], array['v1,x'], array[null], array[${observed.responseBody ?? "ok"}], array[${retryAfter}::integer],
+      array[${failureReason}::text], array[null], array['v1,x'], array[null], array[${observed.responseBody ?? "ok"}], array[${retryAfter}::integer],
       array[${observed.exhausted ?? false}::boolean], array['https://example.com/hooks'],
       array[${observed.responseHeaders ?? '{"content-type":"text/plain"}'}], array[false], array[0::bigint], array[20], array[null::integer], array[false], array[0],
       '{"content-type":"application/json"}')`

@@ -120,7 +120,7 @@ export const attempts = (deliveryId: string, json: boolean) =>
               one.ordinal,
               one.status,
               one.httpStatus,
-              one.failureReason,
+              one.failureDetail ?? one.failureReason,
               one.durationMs,
               one.at,
               one.responseBody === null ? null : JSON.stringify(one.responseBody.slice(0, 60))

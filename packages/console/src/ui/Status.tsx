@@ -1,6 +1,6 @@
 /** A delivery's status: a word and a sign, never a colour alone. The wire's own name is in the title. */
 import type { DeliveryStatus } from "@posthorn/domain/States"
-import type { FailureReason } from "@posthorn/domain/Verdict"
+import type { FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Icon, type IconName } from "./Icon.tsx"
 
 export type { DeliveryStatus }
@@ -75,8 +75,26 @@ const reasons: Record<Exclude<FailureReason, "http_status">, string> = {
   auth_failed: "Posthorn could not authenticate itself"
 }
 
+const details: Record<FailureDetail, string> = {
+  connection_refused: "The connection was refused",
+  connection_reset: "The receiver reset the connection",
+  host_unreachable: "The host could not be reached",
+  closed_before_answer: "The receiver closed the connection before it answered",
+  certificate_expired: "The receiver's certificate has expired",
+  certificate_wrong_name: "The receiver's certificate is for another host",
+  certificate_unknown_issuer: "No known authority issued the receiver's certificate",
+  certificate_missing_intermediate: "The receiver's certificate came without its intermediate one",
+  certificate_self_signed: "The receiver's certificate is signed by itself",
+  no_tls: "The receiver does not speak TLS"
+}
+
 /** Why it failed, in plain words. */
-export const reasonOf = (reason: FailureReason | null, httpStatus: number | null): string => {
+export const reasonOf = (
+  reason: FailureReason | null,
+  httpStatus: number | null,
+  detail: FailureDetail | null = null
+): string => {
+  if (detail !== null) return details[detail]
   if (reason !== null && reason !== "http_status") return reasons[reason]
   return httpStatus === null ? "" : `Answered ${httpStatus}`
 }

@@ -6,7 +6,7 @@
 import type { RateLimit } from "../DeliveryPolicy.ts"
 import type { AuditEventId, DeliveryId } from "../Ids.ts"
 import type { DisabledReason } from "../States.ts"
-import type { AttemptStatus, FailureReason } from "../Verdict.ts"
+import type { AttemptStatus, FailureDetail, FailureReason } from "../Verdict.ts"
 
 export interface SeenAttempt {
   readonly deliveryId: DeliveryId
@@ -16,6 +16,7 @@ export interface SeenAttempt {
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
+  readonly failureDetail: FailureDetail | null
   /** Where it was sent. */
   readonly url: string
   /** The answer's `Location`, as the receiver wrote it. */

@@ -1,6 +1,6 @@
 /** The shapes of a diagnosis. The compiler checks that the contract's schema agrees. */
 
-import type { FailureReason } from "../Verdict.ts"
+import type { FailureDetail, FailureReason } from "../Verdict.ts"
 import type { SeenChange } from "./DiagnosisEvidence.ts"
 import type { NextStep } from "./internal/Steps.ts"
 
@@ -48,6 +48,7 @@ export interface Finding {
   readonly summary: string
   readonly since: string | null
   readonly reason: FailureReason | null
+  readonly failureDetail: FailureDetail | null
   readonly httpStatus: number | null
   readonly inARow: number
   readonly changedBefore: SeenChange | null

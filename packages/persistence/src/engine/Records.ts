@@ -10,7 +10,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DisabledReason } from "@posthorn/domain/States"
-import type { AttemptStatus, Disables, FailureReason } from "@posthorn/domain/Verdict"
+import type { AttemptStatus, Disables, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { Prepared, plain, layer as prepared, quoted, type RowOf, statement } from "../client/Prepared.ts"
@@ -34,6 +34,7 @@ export interface Observed {
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
+  readonly failureDetail: FailureDetail | null
   /** The value of `webhook-signature`, from which the headers of a request without a profile are made; else null. */
   readonly signature: string | null
   /** The headers of a request with a profile, as a JSON object without secrets; else null. */
@@ -141,6 +142,7 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   durations: (observed) => plain(observed, (one) => one.durationMs),
   http_statuses: (observed) => plain(observed, (one) => one.httpStatus),
   failure_reasons: (observed) => plain(observed, (one) => one.failureReason),
+  failure_details: (observed) => plain(observed, (one) => one.failureDetail),
   // Base64 and commas need no escaping.
   signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
   request_headers: (observed) => quoted(observed, (one) => one.requestHeaders),

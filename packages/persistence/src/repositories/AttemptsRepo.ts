@@ -2,7 +2,7 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
-import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { AttemptStatus, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Headers, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
@@ -16,6 +16,7 @@ export const AttemptRow = Schema.Struct({
   durationMs: Count,
   httpStatus: Schema.NullOr(Count),
   failureReason: Schema.NullOr(FailureReason),
+  failureDetail: Schema.NullOr(FailureDetail),
   url: Schema.String,
   requestHeaders: Headers,
   responseHeaders: Headers,

@@ -12,7 +12,7 @@ import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Via } from "@posthorn/domain/Principal"
 import { DisabledReason } from "@posthorn/domain/States"
-import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { AttemptStatus, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Schema } from "effect"
 import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
@@ -68,6 +68,7 @@ const SeenAttempt = Schema.Struct({
   durationMs: Count,
   httpStatus: Schema.NullOr(Count),
   failureReason: Schema.NullOr(FailureReason),
+  failureDetail: Schema.NullOr(FailureDetail),
   url: Schema.String,
   location: Schema.NullOr(Schema.String),
   retryAfter: Schema.NullOr(Schema.String),
@@ -138,7 +139,8 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
       const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, SeenAttempt)`
         select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
-          a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
+          a.http_status as "httpStatus", a.failure_reason as "failureReason",
+          a.failure_detail as "failureDetail", a.url,
           a.response_headers::json ->> 'location' as location, a.response_headers::json ->> 'retry-after' as "retryAfter",
           a.at > clock_timestamp() + ${CLOCK_OFF}::interval or a.at < r.created_at - ${CLOCK_OFF}::interval
             or coalesce(a.response_body ~* ${NAMES_TIMESTAMP}, false) as "timestampOff"

@@ -212,6 +212,7 @@ export class Stage extends Session {
       durationMs: 1,
       httpStatus: status === "delivered" ? 200 : 500,
       failureReason: status === "delivered" ? null : failureReason,
+      failureDetail: null,
       signature: about.signature ?? null,
       requestHeaders: about.requestHeaders ?? null,
       responseBody: null,

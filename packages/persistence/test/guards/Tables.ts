@@ -1,6 +1,6 @@
 /** Evidence cannot be changed and is removed with its parent; subscriptions follow their endpoint. */
 import assert from "node:assert/strict"
-import { FailureReason } from "@posthorn/domain/Verdict"
+import { FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { type Row, writeScenarios } from "./Stage.ts"
 
 const scenarios = writeScenarios((it) => {
@@ -62,11 +62,13 @@ const scenarios = writeScenarios((it) => {
     }
     for (const column of ["ordinal", "status", "duration_ms", "url"])
       assert.equal(await code({ [column]: null }), "23502", column)
-    for (const column of ["failure_reason", "response_headers", "response_body"])
+    for (const column of ["failure_reason", "failure_detail", "response_headers", "response_body"])
       assert.equal(await code({ [column]: null }), null, column)
     for (const status of ["failed", "failed_permanent"])
       for (const failure_reason of FailureReason.literals)
         assert.equal(await code({ status, failure_reason }), null)
+    for (const failure_detail of FailureDetail.literals) assert.equal(await code({ failure_detail }), null)
+    assert.equal(await code({ failure_detail: "no detail" }), "23514")
     for (const [status, failure_reason] of [
       ["failed", "no reason"],
       ["failed", null],

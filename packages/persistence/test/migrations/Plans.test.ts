@@ -67,7 +67,7 @@ const LOAD = `posthorn.load(
 const each = (value: string) => `(select array_agg(${value} order by delivery_id) from picked)`
 
 const COLUMNS = `workspace_id; delivery_id; endpoint_id; 0; attempts + 1::smallint; posthorn.new_id('wha_'); 'delivered'::text;
-  1767225600000::bigint; 1; 200::smallint; null::text; 'v1,x'::text; null::text; 'ok'::text; null::integer; false;
+  1767225600000::bigint; 1; 200::smallint; null::text; null::text; 'v1,x'::text; null::text; 'ok'::text; null::integer; false;
   'https://example.com/'::text; null::text; false; 0::bigint; 20; null::integer; false; 0`
 
 const recorded = (columns: string) =>

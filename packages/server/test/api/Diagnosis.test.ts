@@ -79,6 +79,7 @@ describe("the next steps of a diagnosis", () => {
           durationMs: 1,
           httpStatus: 429,
           failureReason: "http_status",
+          failureDetail: null,
           url: "https://example.com/",
           retryAfter: null,
           location: null,

@@ -80,6 +80,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   durations: "'{1}'",
   http_statuses: "'{404}'",
   failure_reasons: "'{http_status}'",
+  failure_details: "'{null}'",
   signatures: "'{x}'",
   response_bodies: "'{x}'",
   waits: "'{null}'",

@@ -23,6 +23,7 @@ const LOWER = ["minLength", "minItems", "minimum"]
 /** Members that may get more values, by docs/compatibility.md, and texts for people. */
 const OPEN = new Set([
   "failureReason",
+  "failureDetail",
   "lastFailureReason",
   "action",
   "kind",

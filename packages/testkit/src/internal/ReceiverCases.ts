@@ -15,6 +15,7 @@ export interface ReceiverCase {
 export interface Outcome {
   readonly httpStatus: number | null
   readonly failureReason: "request_timeout" | "connection_failed" | "invalid_response" | null
+  readonly failureDetail?: "closed_before_answer" | "connection_reset"
   /** Null for absent. */
   readonly responseBody: string | null
 }
@@ -25,9 +26,13 @@ export const status = (httpStatus: number, responseBody: string | null): Outcome
   responseBody
 })
 
-export const nothing = (failureReason: NonNullable<Outcome["failureReason"]>): Outcome => ({
+export const nothing = (
+  failureReason: NonNullable<Outcome["failureReason"]>,
+  failureDetail?: Outcome["failureDetail"]
+): Outcome => ({
   httpStatus: null,
   failureReason,
+  ...(failureDetail === undefined ? {} : { failureDetail }),
   responseBody: null
 })
 

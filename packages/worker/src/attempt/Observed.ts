@@ -34,6 +34,7 @@ export const observedOf = (
   rateLimited: row.startedAt !== null,
   status: verdict.status,
   failureReason: verdict.failureReason,
+  failureDetail: seen.failureDetail ?? null,
   waitMs: verdict.waitMs,
   exhausted: verdict.exhausted,
   disables: verdict.disables,

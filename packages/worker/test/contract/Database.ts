@@ -54,6 +54,7 @@ export const observed = (
     durationMs: 1,
     httpStatus: status === "delivered" ? 200 : 500,
     failureReason: status === "delivered" ? null : "http_status",
+    failureDetail: null,
     signature: null,
     requestHeaders: null,
     responseBody: null,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { RATE_LONGEST_SECONDS } from "@posthorn/domain/DeliveryPolicy"
-import { FAILING_FOR_LEAST, FailureReason, isUncounted } from "@posthorn/domain/Verdict"
+import { FAILING_FOR_LEAST, FailureDetail, FailureReason, isUncounted } from "@posthorn/domain/Verdict"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
 import { CLOCK_ERROR_MS } from "../../src/dispatcher/SlidingWindow.ts"
@@ -36,6 +36,11 @@ layer(TestPg)("a number that stands in SQL and in TypeScript", (it) => {
       /domain posthorn\.failure_reason as text[^(]*\(value in \(([^)]*)\)/
     )!
     assert.sameMembers(names(reasons), [...FailureReason.literals])
+    const details = found(
+      migration("0001_tables.sql"),
+      /domain posthorn\.failure_detail as text[^(]*\(value in \(([^)]*)\)/
+    )!
+    assert.sameMembers(names(details), [...FailureDetail.literals])
     const uncounted = found(migration("0003_record.sql"), /failure_reason not in \(([^)]*)\)/)!
     assert.sameMembers(names(uncounted), FailureReason.literals.filter(isUncounted))
   })

@@ -36,6 +36,7 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     durationMs: 1,
     httpStatus: CODES[status],
     failureReason: status === "delivered" ? null : "http_status",
+    failureDetail: null,
     signature: null,
     requestHeaders: null,
     responseBody: null,

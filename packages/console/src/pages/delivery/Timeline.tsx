@@ -89,7 +89,9 @@ const Made = ({ attempt, body, isLast }: { attempt: Attempt; isLast: boolean; bo
           onClick={() => setOpen(!isOpen)}
           className="flex min-h-6 w-full flex-wrap items-baseline gap-x-3 gap-y-0.5 rounded text-start text-sm"
         >
-          <span className="font-medium">{reasonOf(attempt.failureReason, attempt.httpStatus)}</span>
+          <span className="font-medium">
+            {reasonOf(attempt.failureReason, attempt.httpStatus, attempt.failureDetail)}
+          </span>
           <span className="text-faint">
             attempt {attempt.ordinal} · {duration(attempt.durationMs)}
           </span>

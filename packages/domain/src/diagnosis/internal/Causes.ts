@@ -4,6 +4,7 @@
  * Sentences repeat nothing that a receiver said, except the target of a redirect, and that only as a URL.
  */
 
+import type { FailureDetail } from "../../Verdict.ts"
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
 import { afterRotation, neverSeen, rotated, unseen } from "./SecretCauses.ts"
@@ -118,7 +119,42 @@ const timingOut = ({ evidence, successes }: Facts): Cause => {
   }
 }
 
+/** What certificates fail for, and what whoever runs the receiver does about it. */
+const CERTIFICATES: Partial<Record<FailureDetail, readonly [what: string, remedy: string]>> = {
+  certificate_expired: ["The receiver's certificate has expired", "Renew it."],
+  certificate_wrong_name: [
+    "The receiver's certificate is for other host names than the URL's",
+    "Serve one for the URL's host."
+  ],
+  certificate_unknown_issuer: [
+    "No known authority issued the receiver's certificate",
+    "Use one of a public authority. The operator can make a private one known by NODE_EXTRA_CA_CERTS."
+  ],
+  certificate_missing_intermediate: [
+    "The receiver shows only its own certificate, and no known authority signed that: the intermediate one is missing, or the authority is private",
+    "Serve the whole chain (certbot's fullchain.pem). The operator can make a private authority known by NODE_EXTRA_CA_CERTS."
+  ],
+  certificate_self_signed: [
+    "The receiver's certificate is signed by itself",
+    "Use one of a public authority, such as Let's Encrypt."
+  ]
+}
+
 const tlsFailed = (facts: Facts): Cause => {
+  const { failureDetail } = facts.example
+  const known = failureDetail === null ? undefined : CERTIFICATES[failureDetail]
+  if (known !== undefined) {
+    const [what, remedy] = known
+    const cause = wrongAddress(() => what, "Or correct the URL, if it is the wrong host.")(facts)
+    return { ...cause, steps: [person(`On the receiver's side: ${remedy}`), ...cause.steps] }
+  }
+  if (failureDetail === "no_tls") {
+    const cause = wrongAddress(
+      () => "What listens at the URL's port does not speak TLS",
+      "Use the port on which it does."
+    )(facts)
+    return { ...cause, steps: [...cause.steps, person("Or put TLS in front of the receiver.")] }
+  }
   const worked = facts.successes[0]
   if (worked === undefined || facts.change !== undefined) {
     const cause = wrongAddress(
@@ -172,6 +208,21 @@ const receiversSide =
     steps: [person(remedy)]
   })
 
+const unreachable = ({ durationMs, failureDetail }: SeenAttempt): string => {
+  switch (failureDetail) {
+    case "connection_refused":
+      return "The receiver's host refuses connections to this port"
+    case "connection_reset":
+      return "The receiver resets the connection"
+    case "host_unreachable":
+      return "The receiver's host cannot be reached"
+    case "closed_before_answer":
+      return `The receiver closes the connection before it answers, after ${inSeconds(durationMs)}`
+    default:
+      return "No connection to the receiver can be made"
+  }
+}
+
 /** One rule for each kind. */
 export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   rejected,
@@ -198,7 +249,7 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
     "Correct the host name, or its DNS."
   ),
   unreachable: wrongAddress(
-    () => "No connection to the receiver can be made",
+    ({ example }) => unreachable(example),
     "Correct its host or port, if they are wrong. Else see that the receiver is up and lets Posthorn's addresses in."
   ),
   not_http: wrongAddress(

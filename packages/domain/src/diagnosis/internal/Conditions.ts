@@ -34,6 +34,7 @@ type Told = Pick<Finding, "code" | "summary" | "because" | "confidence" | "nextS
 const finding = (told: Told): Finding => ({
   since: null,
   reason: null,
+  failureDetail: null,
   httpStatus: null,
   inARow: 0,
   changedBefore: null,

@@ -79,6 +79,7 @@ const failing = (streak: Streak, evidence: Evidence): Finding => {
     summary: never ? `${cause.summary} Nothing has been delivered to this endpoint yet.` : cause.summary,
     since: first.at,
     reason: example.failureReason,
+    failureDetail: example.failureDetail,
     httpStatus: example.httpStatus,
     inARow: isUncounted(example.failureReason) ? run.length : evidence.endpoint.consecutiveFailures,
     changedBefore: change ?? null,

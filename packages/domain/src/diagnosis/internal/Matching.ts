@@ -30,7 +30,7 @@ const named = (types: ReadonlyArray<string>) => {
   return `${types.slice(0, SHOWN).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
 }
 
-const MATCH = { reason: null, httpStatus: null, inARow: 0, deliveryIds: [] } as const
+const MATCH = { reason: null, failureDetail: null, httpStatus: null, inARow: 0, deliveryIds: [] } as const
 
 /** Undefined if something matches and nothing seems misspelt, or if nothing was published. */
 export const unmatched = (evidence: Evidence): Finding | undefined => {

@@ -56,6 +56,7 @@ const findingOf = ({ failures }: Split, { endpoint }: Evidence, told: Told): Fin
   return {
     since: failures[failures.length - 1]!.at,
     reason: example.failureReason,
+    failureDetail: example.failureDetail,
     httpStatus: example.httpStatus,
     inARow: endpoint.consecutiveFailures,
     changedBefore: null,
