@@ -5,17 +5,13 @@ import { useMemo } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
-import { Button } from "../ui/Button.tsx"
 import { Id } from "../ui/Copy.tsx"
-import { Select } from "../ui/Field.tsx"
-import { Card, Page } from "../ui/Layout.tsx"
-import { List } from "../ui/List.tsx"
-import { SearchField } from "../ui/SearchField.tsx"
-import { Empty, NothingMatches } from "../ui/States.tsx"
+import { FilterChoice, FilteredList, FilterText, FilterTime, filtersOf, sinceOf } from "../ui/Filters.tsx"
+import { Page } from "../ui/Layout.tsx"
+import { Empty } from "../ui/States.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Who } from "../ui/Who.tsx"
-import { sinceOf, withinChoices } from "./Deliveries.tsx"
 
 type Row = ItemOf<"listAuditEvents">
 
@@ -137,76 +133,47 @@ export const AuditEvents = () => {
     [action, actor, target, within]
   )
   const query = useList("listAuditEvents", request as never, { everyMs: 15_000 })
-  const change = (next: Partial<typeof search>) =>
-    navigate({
-      search: (old) =>
-        Object.fromEntries(
-          Object.entries({ ...old, ...next }).filter(([, value]) => value !== undefined && value !== "")
-        )
-    })
-  const clear = () => navigate({ search: {} })
-  const isFiltered = Object.keys(search).length > 0
+  const filters = filtersOf(search, (search) => navigate({ search }))
   return (
     <Page
       title="Audit log"
       about="Every change with who made it. Written together with the change, and never altered."
     >
-      <Card flush>
-        <div className="flex flex-wrap items-center gap-2 border-b p-3">
-          <Select
-            label="Action"
-            hideLabel
-            small
-            choices={[
-              { id: "", label: "Any action" },
-              ...Object.entries(actions).map(([id, label]) => ({ id, label }))
-            ]}
-            value={action ?? ""}
-            onChange={(value) => change({ action: value })}
-          />
-          <SearchField
-            label="Who"
-            placeholder="By: an id, or an operator’s name"
-            value={actor ?? ""}
-            apply={(value) => change({ actor: value })}
-          />
-          <SearchField
-            label="On"
-            placeholder="On: an id"
-            value={target ?? ""}
-            apply={(value) => change({ target: value })}
-          />
-          <Select
-            label="Time"
-            hideLabel
-            small
-            choices={withinChoices}
-            value={within ?? ""}
-            onChange={(value) => change({ within: value })}
-          />
-          {isFiltered ? (
-            <Button look="quiet" onPress={clear}>
-              Clear filters
-            </Button>
-          ) : null}
-        </div>
-        <List
-          label="Audit log"
-          query={query}
-          columns={columns(slug)}
-          empty={
-            isFiltered ? (
-              <NothingMatches what="changes" clear={clear} />
-            ) : (
-              <Empty icon="audit" title="Nothing was changed yet">
-                <p className="text-soft">
-                  Publishes and test sends are not listed: their deliveries are their record.
-                </p>
-              </Empty>
-            )
-          }
-        />
-      </Card>
+      <FilteredList
+        label="Audit log"
+        what="changes"
+        filters={filters}
+        query={query}
+        columns={columns(slug)}
+        bar={
+          <>
+            <FilterChoice
+              filters={filters}
+              name="action"
+              label="Action"
+              choices={[
+                { id: "", label: "Any action" },
+                ...Object.entries(actions).map(([id, label]) => ({ id, label }))
+              ]}
+            />
+            <FilterText
+              filters={filters}
+              name="actor"
+              label="Who"
+              placeholder="By: an id, or an operator’s name"
+            />
+            <FilterText filters={filters} name="target" label="On" placeholder="On: an id" />
+            <FilterTime filters={filters} />
+          </>
+        }
+        empty={
+          <Empty icon="audit" title="Nothing was changed yet">
+            <p className="text-soft">
+              Publishes and test sends are not listed: their deliveries are their record.
+            </p>
+          </Empty>
+        }
+      />
     </Page>
   )
 }

@@ -7,15 +7,13 @@ import { useSession } from "../session/session.tsx"
 import { Button } from "../ui/Button.tsx"
 import { Code } from "../ui/Code.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
-import { Select, TextField } from "../ui/Field.tsx"
+import { TextField } from "../ui/Field.tsx"
+import { FilterEventType, FilteredList, FilterText, FilterTime, filtersOf, sinceOf } from "../ui/Filters.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
-import { List } from "../ui/List.tsx"
 import { useLive } from "../ui/Live.tsx"
-import { SearchField } from "../ui/SearchField.tsx"
-import { Empty, Failed, Loading, NothingMatches, Refusal } from "../ui/States.tsx"
+import { Empty, Failed, Loading, Refusal } from "../ui/States.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { Time } from "../ui/Time.tsx"
-import { EventTypeFilter, sinceOf, withinChoices } from "./Deliveries.tsx"
 import { problemOfJson, publishBody } from "./publishBody.ts"
 import { publishCommand } from "./publishCommand.ts"
 
@@ -196,14 +194,7 @@ export const Events = () => {
     [eventType, idempotencyKey, payload, within]
   )
   const query = useList("listEvents", request as never, { everyMs: live(on) })
-  const change = (next: Partial<typeof search>) =>
-    navigate({
-      search: (old) =>
-        Object.fromEntries(
-          Object.entries({ ...old, ...next }).filter(([, value]) => value !== undefined && value !== "")
-        )
-    })
-  const isFiltered = Object.keys(search).length > 0
+  const filters = filtersOf(search, (search) => navigate({ search }))
   return (
     <Page
       title="Events"
@@ -220,59 +211,45 @@ export const Events = () => {
       }
     >
       <div className="grid gap-5">
-        <Types choose={(type) => change({ eventType: type })} />
-        <Card flush>
-          <div className="flex flex-wrap items-center gap-2 border-b p-3">
-            <EventTypeFilter value={eventType ?? ""} apply={(value) => change({ eventType: value })} />
-            <SearchField
-              label="Idempotency key"
-              placeholder="Idempotency key, of the last 24 hours"
-              value={idempotencyKey ?? ""}
-              apply={(value) => change({ idempotencyKey: value })}
-            />
-            <SearchField
-              label="Value in the payload"
-              placeholder="In the payload, such as /order/id=4711"
-              value={payload ?? ""}
-              apply={(value) => change({ payload: value })}
-              problemOf={(text) =>
-                PAYLOAD_VALUE.test(text)
-                  ? undefined
-                  : "Write where it stands and what: /order/id=4711, or /lines/0/sku=abc."
-              }
-            />
-            <Select
-              label="Time"
-              hideLabel
-              small
-              choices={withinChoices}
-              value={within ?? ""}
-              onChange={(value) => change({ within: value })}
-            />
-            {isFiltered ? (
-              <Button look="quiet" onPress={() => navigate({ search: {} })}>
-                Clear filters
-              </Button>
-            ) : null}
-          </div>
-          <List
-            label="Events"
-            query={query}
-            columns={columns(slug)}
-            empty={
-              isFiltered ? (
-                <NothingMatches what="events" clear={() => navigate({ search: {} })} />
-              ) : (
-                <Empty icon="events" title="No event yet">
-                  <p className="text-soft">Publish the first one:</p>
-                  <div className="w-full">
-                    <Code text={publishCommand(slug)} label="Publish an event" />
-                  </div>
-                </Empty>
-              )
-            }
-          />
-        </Card>
+        <Types choose={(type) => filters.change({ eventType: type })} />
+        <FilteredList
+          label="Events"
+          what="events"
+          filters={filters}
+          query={query}
+          columns={columns(slug)}
+          bar={
+            <>
+              <FilterEventType filters={filters} />
+              <FilterText
+                filters={filters}
+                name="idempotencyKey"
+                label="Idempotency key"
+                placeholder="Idempotency key, of the last 24 hours"
+              />
+              <FilterText
+                filters={filters}
+                name="payload"
+                label="Value in the payload"
+                placeholder="In the payload, such as /order/id=4711"
+                problemOf={(text) =>
+                  PAYLOAD_VALUE.test(text)
+                    ? undefined
+                    : "Write where it stands and what: /order/id=4711, or /lines/0/sku=abc."
+                }
+              />
+              <FilterTime filters={filters} />
+            </>
+          }
+          empty={
+            <Empty icon="events" title="No event yet">
+              <p className="text-soft">Publish the first one:</p>
+              <div className="w-full">
+                <Code text={publishCommand(slug)} label="Publish an event" />
+              </div>
+            </Empty>
+          }
+        />
       </div>
       {isOpen ? <Publish close={() => setOpen(false)} /> : null}
     </Page>
