@@ -242,6 +242,7 @@ create table posthorn.endpoints (
   enabled boolean not null,
   disabled_reason text,
   disabled_at timestamp(3) with time zone,
+  expired integer not null default 0,
   consecutive_failures integer not null default 0,
   failing_since timestamp(3) with time zone,
   generation integer not null default 0,
@@ -272,9 +273,9 @@ create table posthorn.endpoints (
 CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_changed AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_endpoint_changed();
-CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
+CREATE TRIGGER endpoints_usable AFTER UPDATE OF enabled, secret ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND (NOT old.enabled OR new.secret <> old.secret)) EXECUTE FUNCTION posthorn.tell_usable();
 
 create table posthorn.events (
   workspace_id text collate "C" not null,
@@ -667,7 +668,7 @@ create type posthorn.waiting as (
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
--- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_due boolean)
+-- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_ready boolean, is_last boolean)
 -- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
@@ -722,6 +723,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
+-- posthorn.remove_waiting(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_choice(recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean) returns text

@@ -83,7 +83,13 @@ export const WebhookEndpointDetail = Schema.Struct({
       "When the present or latest disabled time began; null when it was never disabled.",
       TIME
     )
-  }).annotations({ description: "Events that matched while it was disabled: no delivery was made for them." })
+  }).annotations({
+    description: "Events that matched while it was disabled: no delivery was made for them."
+  }),
+  expiredDeliveries: Integer(
+    "Deliveries that were removed unsent: it had been disabled for as long as history is kept.",
+    0
+  )
 }).annotations({ identifier: "WebhookEndpointDetail", description: "An endpoint with its times." })
 export type WebhookEndpointDetail = typeof WebhookEndpointDetail.Type
 

@@ -93,6 +93,8 @@ create table posthorn.endpoints (
   disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures', 'failing_for', 'gone')),
   -- Start of the present or latest disabled period. Missed events count from here.
   disabled_at timestamptz(3),
+  -- Deliveries that were removed unsent, after it had been disabled for as long as history is kept.
+  expired integer not null default 0,
   consecutive_failures integer not null default 0,
   failing_since timestamptz(3),
   -- Raised when it is enabled again. Attempts of an older generation do not count in the streak.

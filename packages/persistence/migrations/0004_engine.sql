@@ -86,7 +86,7 @@ begin
   );
 end $$;
 
--- Reads due rows of single endpoints, each from the given row on. Locks: none. Called by: Queue.dueOfEndpoints.
+-- Reads due rows of single enabled endpoints, each from the given row on. Locks: none. Called by: Queue.dueOfEndpoints.
 create function posthorn.due_of_endpoints(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
@@ -98,6 +98,9 @@ begin
       string_agg(posthorn.micros(q.due_at)::text, ',')
     from unnest(workspaces, endpoints, from_due, from_ids, per_endpoint) as w(workspace_id, endpoint_id, due, id, wanted)
     cross join lateral (
+      select from posthorn.endpoints e where e.workspace_id = w.workspace_id and e.id = w.endpoint_id and e.enabled offset 0
+    ) enabled
+    cross join lateral (
       select * from posthorn.queue q
       where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id
         and (q.due_at, q.delivery_id) >= (posthorn.from_micros(w.due), w.id) and q.due_at <= now()
@@ -106,11 +109,11 @@ begin
     group by 1, 2, 3, 4, 5, 6;
 end $$;
 
--- Reads the first row of each endpoint after the given one, also if it is not due yet: one index step each. Locks: none. Called
--- by: Sweep.ts.
+-- Looks at the first row of `most` endpoints after the given one: two index steps each. Returns those that are due, of enabled
+-- endpoints (`is_ready`), and the last one looked at. Locks: none. Called by: Sweep.ts.
 create function posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
-  delivery_id text, due bigint, is_due boolean)
+  delivery_id text, due bigint, is_ready boolean, is_last boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
@@ -130,8 +133,14 @@ begin
       ) n
     )
     select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.claims, h.at_once, h.delivery_id,
-      posthorn.micros(h.due_at), h.due_at <= now()
-    from firsts h limit most;
+      posthorn.micros(h.due_at), ready.is_ready, h.is_last
+    from (select f.*, row_number() over () = most as is_last from firsts f limit most) h
+    cross join lateral (
+      select coalesce(h.due_at <= now() and (
+        select e.enabled from posthorn.endpoints e where e.workspace_id = h.workspace_id and e.id = h.endpoint_id
+      ), false) as is_ready offset 0
+    ) ready
+    where ready.is_ready or h.is_last;
 end $$;
 
 create type posthorn.loaded as (
@@ -449,5 +458,12 @@ end $$;
 create trigger workspaces_policy after update of policy on posthorn.workspaces
   for each row when (new.policy is distinct from old.policy) execute function posthorn.tell_policy();
 
-create trigger endpoints_enabled after update of enabled on posthorn.endpoints
-  for each row when (new.enabled and not old.enabled) execute function posthorn.tell_workers();
+-- Notifies workers that they can use an endpoint: they keep nothing of one that is disabled, or whose secret cannot be read.
+create function posthorn.tell_usable() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('posthorn_due', 'usable ' || new.workspace_id || ' ' || new.id || ' ' || posthorn.shard_of(new.id));
+  return null;
+end $$;
+
+create trigger endpoints_usable after update of enabled, secret on posthorn.endpoints
+  for each row when (new.enabled and (not old.enabled or new.secret <> old.secret)) execute function posthorn.tell_usable();

@@ -59,6 +59,31 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(max(old.id), past_id), (select count(*)::integer from gone) from old
 $$;
 
+-- Removes up to `most` deliveries that wait at the next endpoint that has been disabled for as long as history is kept, and counts them
+-- there. Returns 0 as `scanned` after the last endpoint. Skips an endpoint that is being changed: it may be enabled. Locks: the
+-- endpoint, then deliveries, as `record`.
+create function posthorn.remove_waiting(
+  workspace text, kept interval, most integer, inout past_id text, out scanned integer, out removed integer
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  unused text;
+begin
+  select e.id into unused from posthorn.endpoints e
+  where e.workspace_id = workspace and e.id > past_id and not e.enabled and e.disabled_at < now() - kept
+    and exists (select from posthorn.queue q where q.workspace_id = e.workspace_id and q.endpoint_id = e.id)
+  order by e.id limit 1 for no key update skip locked;
+  scanned := case when unused is null then 0 else most end;
+  delete from posthorn.deliveries d where d.workspace_id = workspace and d.id = any (array(
+    select q.delivery_id from posthorn.queue q where q.workspace_id = workspace and q.endpoint_id = unused
+    order by q.due_at, q.delivery_id limit most
+  ));
+  get diagnostics removed = row_count;
+  update posthorn.endpoints e set expired = e.expired + removed where e.workspace_id = workspace and e.id = unused;
+  if removed < most then past_id := coalesce(unused, past_id); end if;
+end $$;
+
 -- Removes up to `most` old events past the given one that no delivery refers to. Returns how many it read, and the next
 -- position. Locks the events first, as replays do, so that the second statement sees all replays.
 create function posthorn.remove_old_events(

@@ -87,7 +87,7 @@ begin
 end $$;
 
 revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace, posthorn.purge_event,
-  posthorn.remove_old_deliveries, posthorn.remove_old_events from public;
+  posthorn.remove_old_deliveries, posthorn.remove_waiting, posthorn.remove_old_events from public;
 
 -- Rights of the role of `serve` and `work`, on a table or on one of its columns. Locking a row needs the right to change a
 -- column. The grants below and `posthorn doctor` read this list.

@@ -55,7 +55,7 @@ const owner = (dispatcher: Dispatcher, handOver: HandOver, replays: Replays): Ow
     dispatcher.lose(shard)
   },
   handOver: handOver.run,
-  idle: (shard) => dispatcher.lanes.trackedOf(shard) === 0 && !dispatcher.inDoubt.doubtsIn(shard)
+  idle: (shard) => dispatcher.ids.of(shard) === 0 && !dispatcher.inDoubt.doubtsIn(shard)
 })
 
 const hearer = ({ inbox, dispatcher }: Parts, poller: Poller, replays: Replays): Hearer => ({
@@ -75,6 +75,10 @@ const hearer = ({ inbox, dispatcher }: Parts, poller: Poller, replays: Replays):
     if (dispatcher.leases.owns(row.shard)) inbox.tell({ kind: "delivery", row })
   },
   endpointChanged: (endpointId, failures, shard) => dispatcher.endpointChanged(endpointId, failures, shard),
+  endpointUsable: (endpoint) => {
+    inbox.tell({ kind: "usable", endpoint })
+    replays.lookAgain()
+  },
   policyChanged: (workspaceId) => dispatcher.rateLimits.policiesChanged(workspaceId)
 })
 

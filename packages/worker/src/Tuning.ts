@@ -38,7 +38,6 @@ export const tuned = {
   sweepStep: 500,
   /** While nothing listens. */
   lookBackMs: 5_000,
-  suspendedCheckMs: 1_000,
   readMost: 4_000,
   shardMost: 1_000,
   shardLeast: 32,

@@ -1,7 +1,7 @@
 /** The wall clock of a worker's machine is set back by a year: no wait for a duration is affected. */
 import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
-import type { Content, Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/engine/Queue"
+import type { Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/engine/Queue"
 import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, TestClock } from "effect"
@@ -24,10 +24,9 @@ const row: DueRow = {
 
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), release: Effect.void }
 
-/** Remembers each sweep, and how often parked endpoints were checked. */
+/** Remembers each sweep. */
 const watched = () => {
   const sweeps: Array<LaneRef | null> = []
-  const asked: Array<string> = []
   const queue: Queue["Type"] = {
     due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
     firstOfEndpoints: (after) =>
@@ -39,14 +38,9 @@ const watched = () => {
     dueOfEndpoints: () => Effect.succeed([]),
     load: () => Effect.succeed([]),
     startsSince: () => Effect.succeed([]),
-    countClaims: () => Effect.succeed(new Map()),
-    disabledAmong: (lanes) =>
-      Effect.sync(() => {
-        asked.push(...lanes.map(({ endpointId }) => endpointId))
-        return lanes.map(({ endpointId }) => endpointId)
-      })
+    countClaims: () => Effect.succeed(new Map())
   }
-  return { asked, queue, sweeps }
+  return { queue, sweeps }
 }
 
 /** A clock that can be set back. */
@@ -64,18 +58,16 @@ const settable = Effect.map(Effect.clock, (real) => {
   return { clock, setBack }
 })
 
-/** A poller that listens, polls shard 0, and has a parked lane; its clock can be set back. */
+/** A poller that listens and polls shard 0; its clock can be set back. */
 const reading = Effect.gen(function* () {
-  const { asked, queue, sweeps } = watched()
+  const { queue, sweeps } = watched()
   const { clock, setBack } = yield* settable
   const { dispatcher, poller } = yield* Effect.withClock(pollerOf(queue), clock)
   poller.listening(locks)
   dispatcher.take(0, null)
   yield* Effect.forkScoped(Effect.withClock(poller.run, clock))
   yield* TestClock.adjust(100)
-  const [picked] = dispatcher.pick(1)
-  dispatcher.loaded(picked!, { endpoint: { enabled: false } } as Content, 0)
-  return { asked, dispatcher, poller, setBack, sweeps }
+  return { poller, setBack, sweeps }
 })
 
 /** A job whose first step fails; gives the number of requested steps. */
@@ -103,20 +95,6 @@ const replaying = Effect.gen(function* () {
 })
 
 describe("a clock that was set back", () => {
-  it.scoped("§3.4 does not keep the poller from checking whether a parked endpoint is enabled again", () =>
-    Effect.gen(function* () {
-      const { asked, setBack } = yield* reading
-      yield* TestClock.adjust(2 * tuned.pollMs)
-      const before = asked.length
-
-      yield* setBack
-      yield* TestClock.adjust(5 * tuned.pollMs)
-
-      assert.isAtLeast(before, 1)
-      assert.isAtLeast(asked.length - before, 4)
-    })
-  )
-
   it.scoped("§3.4 does not keep the poller from sweeping", () =>
     Effect.gen(function* () {
       const { setBack, sweeps } = yield* reading
@@ -147,20 +125,17 @@ describe("a clock that is set back while a replay job waits", () => {
 })
 
 describe("a listener that is connected again", () => {
-  it.scoped(
-    "§3.4 has the poller check parked endpoints at once: it may have missed that one was enabled",
-    () =>
-      Effect.gen(function* () {
-        const { asked, dispatcher, poller } = yield* reading
-        yield* TestClock.adjust(2 * tuned.pollMs)
-        asked.length = 0
-        poller.stoppedListening()
+  it.scoped("§3.4 has the poller sweep at once: it may have missed that an endpoint was enabled", () =>
+    Effect.gen(function* () {
+      const { poller, sweeps } = yield* reading
+      yield* TestClock.adjust(2 * tuned.pollMs)
+      sweeps.length = 0
+      poller.stoppedListening()
 
-        poller.listening(locks)
-        yield* TestClock.adjust(1)
+      poller.listening(locks)
+      yield* TestClock.adjust(1)
 
-        assert.deepEqual(asked, [row.endpointId])
-        assert.lengthOf(dispatcher.intake.suspendedLanes, 1)
-      })
+      assert.lengthOf(sweeps, 1)
+    })
   )
 })

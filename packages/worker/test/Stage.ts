@@ -113,7 +113,7 @@ export const away = () => {
 
 export const enable = (endpointId: string) =>
   rows`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
-      generation = generation + 1 where id = ${endpointId}`
+      generation = generation + 1 where id = ${endpointId} and not enabled returning id`
 
 export const disable = (endpointId: string) =>
   rows`update posthorn.endpoints set enabled = false, disabled_reason = 'manual' where id = ${endpointId}`

@@ -44,8 +44,6 @@ export type ClaimOutcome = typeof ClaimOutcome.Type
 
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
-const Disabled = Schema.Struct({ id: Id("endpoint") })
-
 /** An endpoint with a rate limit. */
 export interface RateLimited extends LaneRef, RateLimit {
   /** Most attempts that its last owner may have made and not recorded. */
@@ -79,14 +77,17 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       perShard: number,
       scanLimit: number
     ) => Effect.Effect<Due, SqlError>
-    /** The first due row of each endpoint in all shards, starting after `after` (null: from the beginning). */
+    /**
+     * The first due row of each enabled endpoint in all shards. Looks at `most` endpoints that have rows, starting after `after`
+     * (null: from the beginning).
+     */
     readonly firstOfEndpoints: (
       after: LaneRef | null,
       most: number
     ) => Effect.Effect<EndpointFirsts, SqlError>
     /** When the next row of these shards becomes due, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** Due rows of single endpoints, each endpoint's by due time. */
+    /** Due rows of single enabled endpoints, each endpoint's by due time. */
     readonly dueOfEndpoints: (
       refills: ReadonlyArray<Refill>
     ) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
@@ -105,8 +106,6 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       limit: number,
       sending: boolean
     ) => Effect.Effect<ReadonlyMap<string, ClaimOutcome>, SqlError>
-    /** Those of these endpoints that exist and are disabled. */
-    readonly disabledAmong: (lanes: ReadonlyArray<LaneRef>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
 >() {}
 
@@ -119,7 +118,8 @@ const FIRST = [
   ["at_once", Schema.Boolean],
   ["delivery_id", Id("delivery")],
   ["due", Count],
-  ["is_due", Schema.Boolean]
+  ["is_ready", Schema.Boolean],
+  ["is_last", Schema.Boolean]
 ] as const
 
 const DUE_OF_ENDPOINTS = statement("posthorn.due_of_endpoints($1, $2, $3, $4, $5)", RUN)
@@ -134,10 +134,10 @@ const firstOfEndpoints = (run: Run, after: LaneRef | null, most: number) =>
   Effect.map(
     run(FIRST_OF_ENDPOINTS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
     (all): EndpointFirsts => {
-      const last = all.length < most ? undefined : all.at(-1)
+      const last = all.find((first) => first[9])
       return {
         rows: all
-          .filter((head) => head[8])
+          .filter((first) => first[8])
           .map(([workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due]) => {
             return { workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due }
           }),
@@ -174,9 +174,6 @@ const startsSince = (run: Run, limited: ReadonlyArray<RateLimited>) =>
     }
   )
 
-const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
-const endpointsOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.endpointId)
-
 export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = Layer.effect(
   Queue,
   Effect.gen(function* () {
@@ -197,14 +194,6 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
             ${claims.map(({ row }) => row.attempts)}::smallint[], ${claims.map(({ count }) => count)}::smallint[],
             ${limit}, ${sending})`,
           (claimed) => new Map(claimed.map(({ id, outcome }) => [id, outcome]))
-        ),
-      disabledAmong: (lanes) =>
-        Effect.map(
-          rows(sql, Disabled)`select e.id from posthorn.endpoints e
-            join unnest(${workspacesOf(lanes)}::text[], ${endpointsOf(lanes)}::text[]) as w(workspace_id, id)
-              on e.workspace_id = w.workspace_id and e.id = w.id
-            where not e.enabled`,
-          (disabled) => disabled.map(({ id }) => id)
         )
     }
   })

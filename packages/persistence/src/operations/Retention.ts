@@ -68,9 +68,16 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
 
     const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
       Effect.all({
-        deliveries: passes(
-          (past) => rows(sql, Pass)`select past_id as past, removed as scanned, removed
-            from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS}, ${past})`
+        deliveries: Effect.zipWith(
+          passes(
+            (past) => rows(sql, Pass)`select past_id as past, scanned, removed
+              from posthorn.remove_waiting(${workspace}, ${kept}::interval, ${PASS}, ${past})`
+          ),
+          passes(
+            (past) => rows(sql, Pass)`select past_id as past, removed as scanned, removed
+              from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS}, ${past})`
+          ),
+          (waiting, others) => waiting + others
         ),
         events: passes(
           (past) => rows(sql, Pass)`select past_id as past, scanned, removed

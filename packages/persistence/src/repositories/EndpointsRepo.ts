@@ -37,6 +37,7 @@ const Detail = Schema.Struct({
   previousSecretExpiresAt: Schema.NullOr(Time),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
   publicKey: Schema.NullOr(Bytes),
+  expiredDeliveries: Count,
   since: Schema.NullOr(Time),
   /** Number of missed events. */
   count: Count
@@ -147,7 +148,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           case when previous_secret_expires_at > now() then previous_secret_expires_at end
             as "previousSecretExpiresAt",
           (select w.policy from posthorn.workspaces w where w.id = e.workspace_id) as "workspacePolicy",
-          public_key as "publicKey", disabled_at as since,
+          public_key as "publicKey", expired as "expiredDeliveries", disabled_at as since,
           (select count(*) from posthorn.missed_events m
            where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
              and m.created_at >= e.disabled_at) as count

@@ -254,6 +254,11 @@ export const engine = writeScenarios((it) => {
       )
     assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
     assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
+    await stage.rows(
+      "update posthorn.endpoints set enabled = false, disabled_reason = 'manual' where id = $1",
+      one
+    )
+    assert.deepEqual(await shown("0", ""), [])
   })
 
   it("load: a delivery is loaded while it waits for this attempt, with its own endpoint; previous secrets expire by the clock", async (stage) => {
@@ -520,23 +525,28 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await clear(1, 3), [1, 3])
   })
 
-  it("trigger endpoints_enabled, tell_workers: workers are notified when an endpoint is enabled, and of no other change", async (stage) => {
+  it("trigger endpoints_usable, tell_usable: workers are notified when an endpoint is enabled or gets another secret, and of no other change", async (stage) => {
     const acme = await stage.workspace()
-    await stage.endpoint(acme, { enabled: false })
-    let heard = 0
+    const endpoint = await stage.endpoint(acme, { enabled: false })
+    const heard: Array<string> = []
     const listener = await stage.other()
     listener.client.on("notification", ({ payload }) => {
-      if (payload === "") heard += 1
+      if (payload?.startsWith("usable")) heard.push(payload)
     })
     await listener.rows("listen posthorn_due")
     const after = async (change: string) => {
       await stage.rows(`update posthorn.endpoints set ${change}`)
       await listener.rows("select 1")
-      return heard
+      return heard.splice(0)
     }
-    assert.equal(await after("enabled = true, disabled_reason = null"), 1)
-    assert.equal(await after("enabled = true"), 1)
-    assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
+    const { shard } = await stage.row("select posthorn.shard_of($1) as shard", endpoint)
+    const told = [`usable ${acme} ${endpoint} ${shard}`]
+    assert.deepEqual(await after("secret = secret || '1'"), [])
+    assert.deepEqual(await after("enabled = true, disabled_reason = null"), told)
+    assert.deepEqual(await after("enabled = true"), [])
+    assert.deepEqual(await after("secret = secret || '2'"), told)
+    assert.deepEqual(await after("secret = secret"), [])
+    assert.deepEqual(await after("enabled = false, disabled_reason = 'manual'"), [])
   })
 
   it("trigger endpoints_changed, tell_endpoint_changed: workers are notified which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
@@ -545,7 +555,7 @@ export const engine = writeScenarios((it) => {
     const heard: Array<string> = []
     const listener = await stage.other()
     listener.client.on("notification", ({ payload }) => {
-      if (payload !== "") heard.push(payload!)
+      if (payload?.startsWith("endpoint")) heard.push(payload)
     })
     await listener.rows("listen posthorn_due")
     const after = async (change: string) => {

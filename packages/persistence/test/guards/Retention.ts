@@ -104,6 +104,69 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
   })
 
+  it("remove_waiting: what waits at an endpoint that has been disabled for as long is removed in steps, and counted there", async (stage) => {
+    const acme = await stage.workspace("acme")
+    const other = await stage.workspace("other")
+    const endpoints = [await stage.endpoint(acme), await stage.endpoint(acme), await stage.endpoint(acme)]
+    const [empty, unused, second] = endpoints.sort() as [string, string, string]
+    await stage.endpoint(other)
+    for (const slug of ["acme", "other"]) await stage.deliveries(slug === "acme" ? acme : other, slug, 3)
+    await stage.rows("delete from posthorn.queue where endpoint_id = $1", empty)
+    const disable = (age: string, endpoint?: string) =>
+      stage.rows(
+        `update posthorn.endpoints set enabled = false, disabled_reason = 'manual', disabled_at = now() - $1::interval
+         where $2::text is null or id = $2`,
+        age,
+        endpoint ?? null
+      )
+    const remove = async (past: string) =>
+      (
+        await stage.rows("select * from posthorn.remove_waiting($1, interval '30 days', 2, $2)", acme, past)
+      )[0]!
+    const none = { past_id: "", scanned: 0, removed: 0 }
+    await stage.rows("update posthorn.endpoints set disabled_at = now() - interval '31 days'")
+    assert.deepEqual(await remove(""), none)
+    await disable("29 days")
+    assert.deepEqual(await remove(""), none)
+    await disable("31 days")
+    const changing = await stage.other()
+    await changing.rows("begin")
+    await changing.rows("update posthorn.endpoints set description = 'x' where workspace_id = $1", acme)
+    assert.deepEqual(await remove(""), none)
+    await changing.rows("rollback")
+    assert.deepEqual(await remove(second), { ...none, past_id: second })
+    assert.deepEqual(await remove(""), { past_id: "", scanned: 2, removed: 2 })
+    assert.deepEqual(await remove(""), { past_id: unused, scanned: 2, removed: 1 })
+    assert.deepEqual(await remove(unused), { past_id: unused, scanned: 2, removed: 2 })
+    assert.deepEqual(await remove(unused), { past_id: second, scanned: 2, removed: 1 })
+    assert.deepEqual(await remove(second), { ...none, past_id: second })
+    const left = (table: string) =>
+      stage.rows(
+        `select workspace_id as id, count(*)::integer as n from posthorn.${table} group by 1 order by 1`
+      )
+    const byId = (rows: ReadonlyArray<{ id: string; n: number }>) =>
+      [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))
+    assert.deepEqual(
+      await left("deliveries"),
+      byId([
+        { id: acme, n: 3 },
+        { id: other, n: 3 }
+      ])
+    )
+    assert.deepEqual(await left("queue"), [{ id: other, n: 3 }])
+    assert.deepEqual(
+      await stage.rows(
+        "select id, expired from posthorn.endpoints where workspace_id = $1 order by id",
+        acme
+      ),
+      [
+        { id: empty, expired: 0 },
+        { id: unused, expired: 3 },
+        { id: second, expired: 3 }
+      ]
+    )
+  })
+
   it("remove_old_events, remove_old_keys, id_at: old events and keys of this workspace are removed", async (stage) => {
     const { acme } = await scene(stage)
     const removeEvents = () =>

@@ -98,10 +98,11 @@ const claim = (count: number, limit: number) =>
 const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: ReadonlyArray<string>]>> = {
   due: [due("'{}'"), "queue_due"],
   "due, without some endpoints": [due("array['whe_1']"), "queue_due"],
-  first_of_endpoints: ["posthorn.first_of_endpoints('', '', 500)", "queue_endpoint"],
+  first_of_endpoints: ["posthorn.first_of_endpoints('', '', 500)", "endpoints_pkey", "queue_endpoint"],
   "next due": [`posthorn.next_due(${SHARDS})`, "queue_due"],
   "due of single endpoints": [
     `posthorn.due_of_endpoints(${["workspace_id", "endpoint_id", "0::bigint", "''::text", "10"].map(each).join(", ")})`,
+    "endpoints_pkey",
     "queue_endpoint"
   ],
   load: [LOAD, "deliveries_pkey", "endpoints_pkey", "events_pkey", "workspaces_pkey"],

@@ -60,7 +60,8 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         createdAt: expect.stringMatching(/\.\d{3}Z$/),
         updatedAt: expect.stringMatching(/\.\d{3}Z$/),
         previousSecretExpiresAt: null,
-        missedEvents: { count: 0, since: null }
+        missedEvents: { count: 0, since: null },
+        expiredDeliveries: 0
       })
       expect(`${created.text}${detail.text}`).not.toContain("whsec_")
     })

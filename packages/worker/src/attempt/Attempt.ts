@@ -54,7 +54,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
   const notPrepared = (sent: Sent, defect: unknown) => {
     const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
     // The endpoint's fault: nothing is sent to it until it can be read.
-    if (unreadable) dispatcher.unusable(sent)
+    if (unreadable) dispatcher.unreadable(sent)
     else dispatcher.unobserved(sent, false)
     // A cause keeps an error's message and stack in JSON logs.
     const why = unreadable ? defect.message : Cause.die(defect)

@@ -31,8 +31,7 @@ export class Backlog {
   }
 
   watch(lane: Lane): void {
-    if (lane.partial && !lane.suspended && lane.waiting < this.memory.limit(lane.workspace) / 4)
-      this.wants(lane)
+    if (lane.partial && lane.waiting < this.memory.limit(lane.workspace) / 4) this.wants(lane)
   }
 
   readFrom(lane: Lane, from: Position): void {
@@ -96,7 +95,6 @@ export class Backlog {
 
   refilled(lane: Lane, whole: boolean): void {
     this.pause(lane)
-    if (lane.suspended) return
     lane.partial = false
     if (!whole) return
     lane.dropped = 0

@@ -229,8 +229,9 @@ export class Dispatcher {
     if (content === null) this.gone(row)
     else if (row.term.lost) this.move(row, "out", "revoke")
     else if (!content.endpoint.enabled) {
-      this.intake.suspend(lane)
-      this.move(row, "out", "release")
+      if (row.circuitResets === lane.circuit.resets) this.unusable(row)
+      // The endpoint was changed since this was read, and may be enabled by now.
+      else this.requeue([row])
     } else {
       this.circuits.loaded(lane, content.failures)
       if (lane.circuit.maySend(row) && lane.takesStartPermit(row, at)) return { row, content, at }
@@ -259,12 +260,11 @@ export class Dispatcher {
     return now - at > this.options.freshMs
   }
 
-  /** loading, loaded, sent → waiting, in order. Those of a lost shard or a suspended lane leave. */
+  /** loading, loaded, sent → waiting, in order. Those of a lost shard leave. */
   requeue(rows: ReadonlyArray<Waiting>): void {
     for (let n = rows.length - 1; n >= 0; n--) {
       const row = rows[n]!
       if (row.term.lost) this.move(row, "out", "revoke")
-      else if (row.lane.suspended) this.move(row, "out", "release")
       else this.move(row, "waiting", "requeue")
     }
   }
@@ -395,11 +395,17 @@ export class Dispatcher {
   }
 
   /** sent → out: its endpoint's secret cannot be read. */
-  unusable({ row }: Sent): void {
+  unreadable({ row }: Sent): void {
     this.rateLimits.undo(row)
-    this.intake.suspend(row.lane)
-    this.move(row, "out", "release")
+    this.unusable(row)
     this.notifyLoader()
+  }
+
+  /** loading, sent → out: nothing is sent to its endpoint now, so nothing of its lane is kept (`Intake.usable`). */
+  private unusable(row: Waiting): void {
+    row.lane.circuit.forget()
+    this.intake.forget(row.lane)
+    this.move(row, "out", "release")
   }
 
   // --- Recorded: by the Recorder and LostClaims

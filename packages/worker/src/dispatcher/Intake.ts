@@ -2,9 +2,9 @@
  * Brings due rows into their lanes, and drops rows when memory is full, a shard is lost or an endpoint cannot be used. Dropped
  * rows are read again (Backlog.ts).
  */
-import type { DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
+import type { DueRow, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Backlog } from "./Backlog.ts"
-import { BEGINNING, type Lane, Waiting } from "./Lane.ts"
+import { BEGINNING, type Lane, type LaneKey, Waiting } from "./Lane.ts"
 import type { Lanes } from "./Lanes.ts"
 import type { Leases, LeaseTerm } from "./Leases.ts"
 import type { Memory } from "./Memory.ts"
@@ -25,7 +25,6 @@ interface IntakeParts {
 
 export class Intake {
   private readonly parts: IntakeParts
-  private readonly suspended = new Set<Lane>()
 
   constructor(parts: IntakeParts) {
     this.parts = parts
@@ -46,12 +45,12 @@ export class Intake {
     const { backlog, ids, lanes, memory, order } = this.parts
     const lane = lanes.of(due)
     const { workspace } = lane
-    if (!lane.suspended && !lane.partial && !memory.hasRoom(workspace)) {
+    if (!lane.partial && !memory.hasRoom(workspace)) {
       const keep = memory.fairOf(workspace)
       if (keep < workspace.waiting) this.trim(workspace, keep)
     }
     const full = lane.partial || lane.waiting >= memory.limit(workspace) || !memory.hasRoom(workspace)
-    if (lane.suspended || (full && !due.atOnce)) {
+    if (full && !due.atOnce) {
       backlog.dropped(lane, due)
       return
     }
@@ -83,7 +82,6 @@ export class Intake {
     for (const row of firsts) {
       if (!leases.owns(row.shard)) continue
       const lane = lanes.of(row)
-      if (lane.suspended) continue
       if (ids.has(row.deliveryId)) backlog.readLater(lane, row)
       else backlog.readFrom(lane, row)
     }
@@ -101,37 +99,15 @@ export class Intake {
     }
   }
 
-  suspend(lane: Lane): void {
-    if (lane.suspended) return
-    lane.suspended = true
-    lane.leaveOut(BEGINNING)
-    lane.workspace.lanes.delete(lane)
-    this.parts.backlog.pause(lane)
-    this.suspended.add(lane)
-    this.empty(lane)
+  /** The endpoint was enabled, or has another secret. */
+  usable(endpoint: LaneKey): void {
+    const { backlog, lanes, leases } = this.parts
+    if (leases.owns(endpoint.shard)) backlog.readFrom(lanes.of(endpoint), BEGINNING)
   }
 
-  get suspendedLanes(): ReadonlyArray<LaneRef> {
-    return [...this.suspended].map(({ endpointId, workspaceId }) => ({ workspaceId, endpointId }))
-  }
-
-  resume(endpointId: string): void {
-    const lane = this.parts.lanes.get(endpointId)
-    if (lane === undefined || !lane.suspended) return
-    this.unsuspend(lane)
-    lane.circuit.forget()
-    this.parts.backlog.readFrom(lane, BEGINNING)
-  }
-
-  private unsuspend(lane: Lane): void {
-    lane.suspended = false
-    lane.workspace.lanes.add(lane)
-    this.suspended.delete(lane)
-  }
-
+  /** Its shard is lost, or its endpoint cannot be used: `usable` or the sweep then brings its rows again. */
   forget(lane: Lane): void {
     lane.partial = false
-    this.unsuspend(lane)
     this.parts.backlog.forget(lane)
     this.empty(lane)
     this.parts.lanes.forgetIdle(lane)

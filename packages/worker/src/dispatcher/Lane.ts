@@ -23,6 +23,9 @@ export type Position = Pick<DueRow, "due" | "deliveryId">
 
 export const BEGINNING: Position = { due: 0, deliveryId: "" }
 
+/** Whose lane it is. */
+export type LaneKey = Pick<DueRow, "workspaceId" | "endpointId" | "shard">
+
 export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
@@ -86,8 +89,6 @@ export class Lane {
   /** From `from` on, the database has due rows that are not in memory. */
   partial = false
   from: Position = BEGINNING
-  /** Disabled, or its secret cannot be read: no row is in memory. */
-  suspended = false
   /** Its token is being fetched: no attempt starts. */
   awaitsCredentials = false
   /** A row of its endpoint is locked: until the record, delivered attempts keep their permits too. */
@@ -100,7 +101,7 @@ export class Lane {
   unrecordedStarts = 0
   private shared = 0
 
-  constructor({ endpointId, shard, workspaceId }: DueRow, workspace: Workspace<Lane>, limit: number) {
+  constructor({ endpointId, shard, workspaceId }: LaneKey, workspace: Workspace<Lane>, limit: number) {
     this.workspace = workspace
     this.workspaceId = workspaceId
     this.endpointId = endpointId
@@ -118,7 +119,7 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return this.tracked === 0 && !this.partial && !this.suspended && !this.circuit.isOpen
+    return this.tracked === 0 && !this.partial && !this.circuit.isOpen
   }
 
   get open(): boolean {
@@ -128,7 +129,6 @@ export class Lane {
 
   get openToTests(): boolean {
     return (
-      !this.suspended &&
       !this.awaitsCredentials &&
       !this.isHeldBack &&
       this.permitsTaken < this.permits &&

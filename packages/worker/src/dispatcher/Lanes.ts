@@ -1,7 +1,6 @@
 /** The lanes in memory, by endpoint. A forgotten lane leaves RecentHealth.ts behind. */
-import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Backlog } from "./Backlog.ts"
-import { FIRST_LIMIT, Lane } from "./Lane.ts"
+import { FIRST_LIMIT, Lane, type LaneKey } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import { RecentHealth } from "./RecentHealth.ts"
 
@@ -33,12 +32,7 @@ export class Lanes {
     return [...(this.byShard.get(shard) ?? [])]
   }
 
-  /** Once the shard is lost, only those in flight or not recorded. */
-  trackedOf(shard: number): number {
-    return this.ofShard(shard).reduce((sum, { tracked }) => sum + tracked, 0)
-  }
-
-  of(row: DueRow): Lane {
+  of(row: LaneKey): Lane {
     const known = this.all.get(row.endpointId)
     if (known !== undefined) return known
     const workspace = this.memory.workspaceOf(row.workspaceId)
@@ -47,7 +41,6 @@ export class Lanes {
     this.all.set(row.endpointId, lane)
     this.byShard.set(lane.shard, (this.byShard.get(lane.shard) ?? new Set()).add(lane))
     workspace.lanes.add(lane)
-    workspace.members++
     return lane
   }
 
@@ -55,7 +48,6 @@ export class Lanes {
     if (!lane.idle || !this.all.delete(lane.endpointId)) return
     this.byShard.get(lane.shard)!.delete(lane)
     lane.workspace.lanes.delete(lane)
-    lane.workspace.members--
     this.memory.forget(lane.workspace)
     this.backlog.forget(lane)
     this.recentHealth.remember(lane)

@@ -6,6 +6,7 @@ import type { Lane, Waiting } from "./Lane.ts"
 
 export class TrackedIds {
   private readonly ids = new Set<string>()
+  private readonly byShard = new Map<number, number>()
   private reading = false
   private afterReading: Array<Waiting> = []
   private readonly untracked: (lane: Lane) => void
@@ -21,6 +22,16 @@ export class TrackedIds {
   add(row: Waiting): void {
     this.ids.add(row.deliveryId)
     row.lane.tracked++
+    this.count(row, 1)
+  }
+
+  /** Deliveries of the shard in memory. Once it is lost: those in flight or not recorded yet. */
+  of(shard: number): number {
+    return this.byShard.get(shard) ?? 0
+  }
+
+  private count({ shard }: Waiting, by: 1 | -1): void {
+    this.byShard.set(shard, this.of(shard) + by)
   }
 
   removeAfterReading(row: Waiting): void {
@@ -31,6 +42,7 @@ export class TrackedIds {
   remove(row: Waiting): void {
     if (!this.ids.delete(row.deliveryId)) return
     row.lane.tracked--
+    this.count(row, -1)
     this.untracked(row.lane)
   }
 

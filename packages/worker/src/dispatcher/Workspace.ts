@@ -5,10 +5,7 @@ const FEW = 64
 
 export class Workspace<L> {
   readonly workspaceId: string
-  /** Without suspended ones. */
   readonly lanes = new Set<L>()
-  /** Suspended ones included. */
-  members = 0
   waiting = 0
   inFlight = 0
   sending = 0
@@ -25,6 +22,6 @@ export class Workspace<L> {
   }
 
   get idle(): boolean {
-    return this.members === 0 && this.inFlight === 0
+    return this.lanes.size === 0 && this.inFlight === 0
   }
 }

@@ -46,7 +46,7 @@ export class HandOver {
   private drain(shard: number, deadline: number): Effect.Effect<void> {
     const { dispatcher } = this.parts
     if (!this.leaving.has(shard)) return Effect.void
-    const isDrained = () => dispatcher.lanes.trackedOf(shard) === 0
+    const isDrained = () => dispatcher.ids.of(shard) === 0
     dispatcher.lose(shard)
     return this.until(shard, Math.min(deadline, this.now + LONG_MS), isDrained).pipe(
       Effect.flatMap(() => {

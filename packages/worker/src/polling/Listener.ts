@@ -7,6 +7,7 @@ import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConn
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { type SleepLocks, showLife, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
+import type { LaneKey } from "../dispatcher/Lane.ts"
 import * as Schedules from "../Schedules.ts"
 import { type Notification, notificationOf } from "./Notification.ts"
 
@@ -19,6 +20,8 @@ export interface Hearer {
   readonly published: (row: DueRow) => void
   /** `failures` attempts in a row have failed. */
   readonly endpointChanged: (endpointId: string, failures: number, shard: number) => void
+  /** It was enabled, or has another secret. */
+  readonly endpointUsable: (endpoint: LaneKey) => void
   readonly policyChanged: (workspaceId: string) => void
 }
 
@@ -33,6 +36,7 @@ const tell = (hearer: Hearer, told: Notification): void => {
   if (told.kind === "published") hearer.published(told.row)
   else if (told.kind === "due") hearer.heard(told.since, told.shards)
   else if (told.kind === "endpointChanged") hearer.endpointChanged(told.endpointId, told.failures, told.shard)
+  else if (told.kind === "usable") hearer.endpointUsable(told.endpoint)
   else if (told.kind === "policy") hearer.policyChanged(told.workspaceId)
   else hearer.heard(null, [])
 }

@@ -4,6 +4,7 @@
  */
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
+import type { LaneKey } from "../dispatcher/Lane.ts"
 
 export type Notification =
   | { readonly kind: "anything" }
@@ -17,12 +18,15 @@ export type Notification =
       readonly failures: number
       readonly shard: number
     }
+  /** The endpoint was enabled, or has another secret. */
+  | { readonly kind: "usable"; readonly endpoint: LaneKey }
   | { readonly kind: "policy"; readonly workspaceId: WorkspaceId }
 
 const TAIL = "[0-9a-f]{29}"
 const DUE = /^(\d{1,16}) (\d{1,2}(?:,\d{1,2})*)$/
 const PUBLISHED = new RegExp(`^(\\d{1,16}) (\\d{1,2}) (wsp_${TAIL}) (whe_${TAIL}) (whd_${TAIL})$`)
 const ENDPOINT = new RegExp(`^endpoint (whe_${TAIL}) (\\d{1,9}) (\\d{1,2})$`)
+const USABLE = new RegExp(`^usable (wsp_${TAIL}) (whe_${TAIL}) (\\d{1,2})$`)
 const POLICY = new RegExp(`^policy (wsp_${TAIL})$`)
 
 export const notificationOf = (payload: string): Notification => {
@@ -41,6 +45,12 @@ export const notificationOf = (payload: string): Notification => {
       endpointId: changed[1]!,
       failures: Number(changed[2]),
       shard: Number(changed[3])
+    }
+  const usable = USABLE.exec(payload)
+  if (usable !== null)
+    return {
+      kind: "usable",
+      endpoint: { workspaceId: usable[1]!, endpointId: usable[2]!, shard: Number(usable[3]) }
     }
   const policy = POLICY.exec(payload)
   return policy === null ? { kind: "anything" } : { kind: "policy", workspaceId: policy[1]! }

@@ -1,15 +1,18 @@
 /** The one way to tell the Poller that something may be due. Moments are microseconds by the database's clock. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Effect } from "effect"
+import type { LaneKey } from "../dispatcher/Lane.ts"
 import { Signal } from "../internal/Signal.ts"
 
 type News =
   /** May be in the future. */
   | { readonly kind: "from"; readonly moment: number }
-  /** Endpoints may have been enabled too: the Poller looks some time back. */
+  /** The Poller looks some time back. */
   | { readonly kind: "anywhere" }
   /** There is room in memory, or another shard. */
   | { readonly kind: "goOn" }
+  /** It was enabled, or has another secret. */
+  | { readonly kind: "usable"; readonly endpoint: LaneKey }
   | { readonly kind: "delivery"; readonly row: DueRow }
 
 export class PollInbox {

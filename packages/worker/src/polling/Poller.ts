@@ -39,8 +39,6 @@ export class Poller {
   private readonly locked = new Set<number>()
   private backTo = NEVER
   private unfinished = false
-  private checkSuspended = false
-  private nextSuspendedCheck = Number.NEGATIVE_INFINITY
   /** Latest due time of a large batch: no rewind into it for open transactions. */
   private largeBatchDue = 0
 
@@ -121,8 +119,8 @@ export class Poller {
       else if (news.kind === "delivery") atOnce = this.expect(news.row.due) || atOnce
       else if (news.kind === "from") atOnce = this.expect(news.moment) || atOnce
       else atOnce = true
+      if (news.kind === "usable") dispatcher.intake.usable(news.endpoint)
       if (news.kind !== "anywhere") continue
-      this.checkSuspended = true
       this.backTo = Math.min(this.backTo, this.cursors.recently(tuning.lookBackMs))
     }
     if (unread.length > 0) dispatcher.intake.add(unread)
@@ -145,7 +143,6 @@ export class Poller {
     return Effect.gen(function* () {
       self.takeInbox()
       const shardsChanged = self.cursors.follow(dispatcher.leases.all)
-      yield* self.retrySuspended
       yield* self.refillLanes
       const { found, more, transactionsChanged } = yield* self.read
       self.unfinished = more
@@ -229,19 +226,5 @@ export class Poller {
       Effect.map((rows) => dispatcher.intake.refill(wanted, rows)),
       Effect.ensuring(Effect.sync(() => dispatcher.ids.readEnded()))
     )
-  })
-
-  /** A secret may be readable now. */
-  private readonly retrySuspended: Effect.Effect<void, SqlError> = Effect.flatMap(elapsedNow, (now) => {
-    const { dispatcher, queue, tuning } = this.parts
-    if (!this.checkSuspended && now < this.nextSuspendedCheck) return Effect.void
-    this.checkSuspended = false
-    this.nextSuspendedCheck = now + tuning.suspendedCheckMs
-    const suspended = dispatcher.intake.suspendedLanes
-    if (suspended.length === 0) return Effect.void
-    return Effect.map(queue.disabledAmong(suspended), (disabled) => {
-      const still = new Set(disabled)
-      for (const { endpointId } of suspended) if (!still.has(endpointId)) dispatcher.intake.resume(endpointId)
-    })
   })
 }

@@ -22,7 +22,8 @@ export interface Database {
   readonly publish: (endpoint: EndpointRef) => Effect.Effect<string>
   /** Lets this many milliseconds pass, and tells the time, in milliseconds since 1970. */
   readonly pass: (ms: number) => Effect.Effect<number>
-  readonly enable: (endpoint: EndpointRef) => Effect.Effect<void>
+  /** Enables a disabled endpoint; whether it was one. */
+  readonly enable: (endpoint: EndpointRef) => Effect.Effect<boolean>
   readonly disable: (endpoint: EndpointRef) => Effect.Effect<void>
   readonly repolicy: (endpoint: EndpointRef, own: DeliveryPolicy | null) => Effect.Effect<void>
   readonly remove: (endpoint: EndpointRef) => Effect.Effect<void>

@@ -26,8 +26,7 @@ export const modelDatabase = (): Database => {
     dueOfEndpoints: (refills) => at(() => model.dueOfEndpoints(refills)),
     load: (rows) => at(() => model.load(rows)),
     startsSince: (limited) => at(() => model.startsSince(limited)),
-    countClaims: (...args) => at(() => model.countClaims(...args)),
-    disabledAmong: (lanes) => at(() => model.disabledAmong(lanes))
+    countClaims: (...args) => at(() => model.countClaims(...args))
   }
   return {
     queue,

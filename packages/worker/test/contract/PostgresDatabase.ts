@@ -54,7 +54,7 @@ export const postgresDatabase = Effect.gen(function* () {
           return row!.now
         })
       ),
-    enable: ({ endpointId }) => given(enable(endpointId)),
+    enable: ({ endpointId }) => given(Effect.map(enable(endpointId), (rows) => rows.length > 0)),
     disable: ({ endpointId }) => given(disable(endpointId)),
     repolicy: ({ endpointId }, own) =>
       Effect.orDie(

@@ -286,13 +286,7 @@ export const calls: Readonly<Record<string, Call>> = {
   },
   enable: {
     needs: "endpoint",
-    plan: () => (side, pick) =>
-      Effect.gen(function* () {
-        const endpoint = pick(side.endpoints)
-        const disabled = yield* side.database.queue.disabledAmong([endpoint as never])
-        if (disabled.length > 0) yield* side.database.enable(endpoint)
-        return disabled.length
-      })
+    plan: () => (side, pick) => side.database.enable(pick(side.endpoints))
   },
   repolicy: {
     needs: "endpoint",

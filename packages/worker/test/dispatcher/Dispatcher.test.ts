@@ -22,6 +22,7 @@ const dispatcherWith = (...groups: ReadonlyArray<ReadonlyArray<DueRow>>) => {
 const endpointsOf = (picked: ReadonlyArray<DueRow>) => picked.map(({ endpointId }) => endpointId)
 
 const content = { traceId: "", endpoint: { enabled: true } } as Content
+const disabled = { ...content, endpoint: { ...content.endpoint, enabled: false } }
 
 /** As if it had been loaded and sent. */
 const settle = (dispatcher: Dispatcher, row: Waiting, pace: Pace, delivered: boolean) =>
@@ -160,7 +161,7 @@ describe("dispatcher", () => {
     dispatcher.ids.readEnded()
 
     expect(dispatcher.pick(1)).toEqual([])
-    expect(dispatcher.lanes.trackedOf(0)).toBe(0)
+    expect(dispatcher.ids.of(0)).toBe(0)
   })
 
   it("keeps memory bounded whatever is read, and asks again for what it dropped", () => {
@@ -278,17 +279,26 @@ describe("dispatcher", () => {
     const dispatcher = dispatcherWith(rows("off", 30))
     const [loaded] = dispatcher.pick(1)
 
-    dispatcher.loaded(loaded!, { ...content, endpoint: { ...content.endpoint, enabled: false } }, 0)
+    dispatcher.loaded(loaded!, disabled, 0)
     dispatcher.intake.add(rows("on", 1))
-    dispatcher.intake.add(rows("off", 5))
 
     expect(endpointsOf(dispatcher.pick(10))).toEqual(["on"])
-    expect(dispatcher.sizes.waiting).toBe(0)
-    expect(dispatcher.intake.suspendedLanes).toEqual([{ workspaceId: "wsp_1", endpointId: "off" }])
+    expect(dispatcher.sizes).toMatchObject({ waiting: 0, lanes: 1 })
+    expect(dispatcher.backlog.toRefill(10)).toEqual([])
 
-    dispatcher.intake.resume("off")
+    dispatcher.intake.usable({ workspaceId: "wsp_1", endpointId: "off", shard: 0 })
     const wanted = dispatcher.backlog.toRefill(10)
     dispatcher.intake.refill(wanted, rows("off", 5))
+    expect(endpointsOf(dispatcher.pick(10))).toEqual(["off", "off"])
+  })
+
+  it("§3.4 loads again what was read while its endpoint was enabled", () => {
+    const dispatcher = dispatcherWith(rows("off", 2))
+    const [loaded] = dispatcher.pick(1)
+
+    dispatcher.endpointChanged("off", 0, 0)
+    dispatcher.loaded(loaded!, disabled, 0)
+
     expect(endpointsOf(dispatcher.pick(10))).toEqual(["off", "off"])
   })
 
@@ -393,9 +403,9 @@ describe("dispatcher", () => {
 
     dispatcher.lose(3)
 
-    expect(dispatcher.lanes.trackedOf(3)).toBe(inFlight.length)
+    expect(dispatcher.ids.of(3)).toBe(inFlight.length)
     answer(dispatcher, inFlight)
-    expect(dispatcher.lanes.trackedOf(3)).toBe(0)
+    expect(dispatcher.ids.of(3)).toBe(0)
     expect(endpointsOf(dispatcher.pick(10))).not.toContain("a")
   })
 })

@@ -36,6 +36,5 @@ export const quietQueue: Omit<Queue["Type"], "due"> = {
   dueOfEndpoints: () => Effect.succeed([]),
   load: () => Effect.succeed([]),
   startsSince: () => Effect.succeed([]),
-  countClaims: () => Effect.succeed(new Map()),
-  disabledAmong: () => Effect.succeed([])
+  countClaims: () => Effect.succeed(new Map())
 }

@@ -115,6 +115,10 @@ export class Model {
     for (const [shard, sleeper] of this.sleeping) if (sleeper === worker) this.sleeping.delete(shard)
   }
 
+  private isUsable({ endpointId }: DueRow): boolean {
+    return this.endpoints.get(endpointId)!.enabled
+  }
+
   private dueRows(): Array<DueRow> {
     return [...this.queue.values()]
       .filter((row) => row.due <= this.micros)
@@ -152,7 +156,7 @@ export class Model {
       .slice(0, most)
       .map(([, row]) => row)
     return {
-      rows: found.filter((row) => row.due <= this.micros),
+      rows: found.filter((row) => row.due <= this.micros && this.isUsable(row)),
       next: found.length < most ? null : found.at(-1)!
     }
   }
@@ -166,7 +170,7 @@ export class Model {
     const rows = this.dueRows()
     return refills.flatMap(({ deliveryId, due, endpointId, wanted }) =>
       rows
-        .filter((row) => row.endpointId === endpointId)
+        .filter((row) => row.endpointId === endpointId && this.isUsable(row))
         .filter((row) => row.due > due || (row.due === due && row.deliveryId >= deliveryId))
         .slice(0, wanted)
     )
@@ -255,15 +259,6 @@ export class Model {
       outcomes.set(row.deliveryId, "counted")
     }
     return outcomes
-  }
-
-  disabledAmong(lanes: ReadonlyArray<LaneRef>): ReadonlyArray<string> {
-    return lanes
-      .map(({ endpointId }) => endpointId)
-      .filter((id) => {
-        const endpoint = this.endpoints.get(id)!
-        return !endpoint.deleted && !endpoint.enabled
-      })
   }
 
   policies(endpoints: ReadonlyArray<LaneRef>): ReadonlyArray<VersionedPolicy | null> {
@@ -361,12 +356,14 @@ export class Model {
     return { processed: letters.length, marked }
   }
 
-  enable(endpoint: Endpoint): void {
-    if (endpoint.enabled || endpoint.deleted) return
+  /** Whether it was disabled. */
+  enable(endpoint: Endpoint): boolean {
+    if (endpoint.enabled || endpoint.deleted) return false
     endpoint.enabled = true
     endpoint.streak = 0
     endpoint.generation += 1
     this.facts.push({ kind: "enabled", at: this.now(), endpointId: endpoint.id })
+    return true
   }
 
   disable(endpoint: Endpoint): void {

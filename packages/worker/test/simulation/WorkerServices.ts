@@ -47,8 +47,7 @@ export const services = (
     load: (rows) => statement("load", () => model.load(rows)),
     startsSince: (rated) => statement("startsSince", () => model.startsSince(rated)),
     countClaims: (claims, limit, sending) =>
-      statement("countClaims", () => model.countClaims(claims, limit, sending)),
-    disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
+      statement("countClaims", () => model.countClaims(claims, limit, sending))
   }
   return Layer.mergeAll(
     Layer.succeed(Queue, queue),

@@ -492,7 +492,7 @@ export class World implements Judged {
       model.disable(endpoint)
       this.time.after(this.chance.between(100, 8_000), () => {
         model.enable(endpoint)
-        this.notify(null, [])
+        this.tell((hearer) => hearer.endpointUsable({ ...endpoint, endpointId: endpoint.id }))
         this.changeEndpoint(endpoint)
       })
     }

@@ -60,7 +60,7 @@ const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
 
 const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may, slug } = useSession()
-  const { disabledReason, id, missedEvents } = endpoint
+  const { disabledReason, expiredDeliveries, id, missedEvents } = endpoint
   const failed = disabledReason !== "manual"
   return (
     <Banner
@@ -88,6 +88,9 @@ const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
           <Time at={missedEvents.since} />.
         </>
       ) : null}
+      {expiredDeliveries > 0
+        ? ` ${expiredDeliveries.toLocaleString()} that waited were removed unsent: it was disabled for as long as history is kept.`
+        : null}
     </Banner>
   )
 }
