@@ -748,6 +748,7 @@ create type posthorn.waiting as (
 -- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
 -- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns SETOF posthorn.outcome
 -- posthorn.try_share_sleep_lock(shard smallint) returns boolean
+-- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text

@@ -14,6 +14,19 @@ const fact = (description: string, example: string) =>
 const count = (description: string, example: number) =>
   Schema.Int.annotations({ description, examples: [example] })
 
+/** A refusal without facts. */
+const plain =
+  <Self>() =>
+  <Tag extends string>(tag: Tag, message: string) => {
+    const Plain = Schema.TaggedError<Self>()(tag, {}) as Schema.TaggedErrorClass<
+      Self,
+      Tag,
+      { readonly _tag: Schema.tag<Tag> }
+    >
+    Object.defineProperty(Plain.prototype, "message", { get: () => message })
+    return Plain
+  }
+
 /** An endpoint is created or updated with a URL that fails validation. */
 export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("InvalidWebhookUrl", {
   reason: fact("The rule that the URL breaks.", "not_https")
@@ -51,11 +64,10 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
 export const invalid = (path: string, message: string) => new InvalidRequest({ issues: [{ path, message }] })
 
 /** No bearer token, or one that is malformed, unknown, revoked or expired. */
-export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {
-  override get message() {
-    return "This needs a valid API token: send it as `Authorization: Bearer <token>`."
-  }
-}
+export class Unauthorized extends plain<Unauthorized>()(
+  "Unauthorized",
+  "This needs a valid API token: send it as `Authorization: Bearer <token>`."
+) {}
 
 /** The token is valid, but lacks the operation's permission. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
@@ -69,100 +81,66 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
 }
 
 /** A page of another origin calls, or the server is addressed by a name that is not its own. */
-export class ForeignOrigin extends Schema.TaggedError<ForeignOrigin>()("ForeignOrigin", {}) {
-  override get message() {
-    return "Pages of another origin may not call this: leave out the Origin header, and address this server by its own name."
-  }
-}
+export class ForeignOrigin extends plain<ForeignOrigin>()(
+  "ForeignOrigin",
+  "Pages of another origin may not call this: leave out the Origin header, and address this server by its own name."
+) {}
 
 /** There is no such workspace, or the token belongs to another one. */
-export class WorkspaceNotFound extends Schema.TaggedError<WorkspaceNotFound>()("WorkspaceNotFound", {}) {
-  override get message() {
-    return "No workspace of this name is open to this token: check the slug."
-  }
-}
+export class WorkspaceNotFound extends plain<WorkspaceNotFound>()(
+  "WorkspaceNotFound",
+  "No workspace of this name is open to this token: check the slug."
+) {}
 
-/** There is no such endpoint in this workspace. */
-export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointNotFound>()(
+export class WebhookEndpointNotFound extends plain<WebhookEndpointNotFound>()(
   "WebhookEndpointNotFound",
-  {}
-) {
-  override get message() {
-    return "This workspace has no webhook endpoint with this id."
-  }
-}
+  "This workspace has no webhook endpoint with this id."
+) {}
 
-/** There is no such delivery in this workspace. */
-export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryNotFound>()(
+export class WebhookDeliveryNotFound extends plain<WebhookDeliveryNotFound>()(
   "WebhookDeliveryNotFound",
-  {}
-) {
-  override get message() {
-    return "This workspace has no delivery with this id; old ones are removed, usually after 30 days."
-  }
-}
+  "This workspace has no delivery with this id; old ones are removed, usually after 30 days."
+) {}
 
-/** There is no such event in this workspace. */
-export class EventNotFound extends Schema.TaggedError<EventNotFound>()("EventNotFound", {}) {
-  override get message() {
-    return "This workspace has no event with this id; old ones are removed, usually after 30 days."
-  }
-}
+export class EventNotFound extends plain<EventNotFound>()(
+  "EventNotFound",
+  "This workspace has no event with this id; old ones are removed, usually after 30 days."
+) {}
 
-/** There is no such API token in this workspace. */
-export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("ApiTokenNotFound", {}) {
-  override get message() {
-    return "This workspace has no API token with this id."
-  }
-}
+export class ApiTokenNotFound extends plain<ApiTokenNotFound>()(
+  "ApiTokenNotFound",
+  "This workspace has no API token with this id."
+) {}
 
-/** There is no such console session in this workspace. */
-export class ConsoleSessionNotFound extends Schema.TaggedError<ConsoleSessionNotFound>()(
+export class ConsoleSessionNotFound extends plain<ConsoleSessionNotFound>()(
   "ConsoleSessionNotFound",
-  {}
-) {
-  override get message() {
-    return "This workspace has no console session with this id."
-  }
-}
+  "This workspace has no console session with this id."
+) {}
 
-/** There is no such member in this workspace. */
-export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()("MemberNotFound", {}) {
-  override get message() {
-    return "This workspace has no member with this id."
-  }
-}
+export class MemberNotFound extends plain<MemberNotFound>()(
+  "MemberNotFound",
+  "This workspace has no member with this id."
+) {}
 
-/** There is no such notification in this workspace. */
-export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()(
+export class NotificationNotFound extends plain<NotificationNotFound>()(
   "NotificationNotFound",
-  {}
-) {
-  override get message() {
-    return "This workspace has no notification with this id."
-  }
-}
+  "This workspace has no notification with this id."
+) {}
 
-/** No such replay job in this workspace. Source: spec §7.1. */
-export class ReplayNotFound extends Schema.TaggedError<ReplayNotFound>()("ReplayNotFound", {}) {
-  override get message() {
-    return "There is no such replay job in this workspace. List the replays to see their ids."
-  }
-}
+export class ReplayNotFound extends plain<ReplayNotFound>()(
+  "ReplayNotFound",
+  "There is no such replay job in this workspace. List the replays to see their ids."
+) {}
 
-/** Nothing in this workspace carries the id. Source: spec §7.1. */
-export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNotFound", {}) {
-  override get message() {
-    return "Nothing in this workspace carries this id. Give a trace id (32 hex digits, sent as x-trace-id), a delivery's id (whd_…, sent as webhook-id) or an event's id (evt_…)."
-  }
-}
+export class TraceNotFound extends plain<TraceNotFound>()(
+  "TraceNotFound",
+  "Nothing in this workspace carries this id. Give a trace id (32 hex digits, sent as x-trace-id), a delivery's id (whd_…, sent as webhook-id) or an event's id (evt_…)."
+) {}
 
-/** No operation has this path. */
-export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
-  override get message() {
-    return "No operation has this path: /reference lists every operation."
-  }
-}
+export class RouteNotFound extends plain<RouteNotFound>()(
+  "RouteNotFound",
+  "No operation has this path: /reference lists every operation."
+) {}
 
 /** A client looks for an authorisation server. */
 export class NoAuthorizationServer extends RouteNotFound {
@@ -171,7 +149,6 @@ export class NoAuthorizationServer extends RouteNotFound {
   }
 }
 
-/** The path exists, but not with this method. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
   allow: fact("The methods that the path answers.", "GET, HEAD")
 }) {
@@ -193,11 +170,10 @@ export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointD
 }
 
 /** The endpoint does not, or no longer, match `If-Match`. */
-export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {
-  override get message() {
-    return "It was changed since you read it, or If-Match holds no strong tag of it: read it again, and send its ETag."
-  }
-}
+export class PreconditionFailed extends plain<PreconditionFailed>()(
+  "PreconditionFailed",
+  "It was changed since you read it, or If-Match holds no strong tag of it: read it again, and send its ETag."
+) {}
 
 /** A replay of a delivery that has not failed, or a resend of one that has not ended. */
 export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
@@ -231,24 +207,16 @@ export class EventInDelivery extends Schema.TaggedError<EventInDelivery>()("Even
 }
 
 /** The key was used within 24 hours for another event or call, or its answer contained a secret and is not repeated. */
-export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
+export class IdempotencyKeyReused extends plain<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
-  {}
-) {
-  override get message() {
-    return "This idempotency key was used within 24 hours for something else, or its answer held a secret and is not given again: use a new key for a new call."
-  }
-}
+  "This idempotency key was used within 24 hours for something else, or its answer held a secret and is not given again: use a new key for a new call."
+) {}
 
 /** The first call with the key is still running. */
-export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>()(
+export class IdempotencyKeyInUse extends plain<IdempotencyKeyInUse>()(
   "IdempotencyKeyInUse",
-  {}
-) {
-  override get message() {
-    return "A call with this idempotency key is still running: repeat this one in a moment, and it gives that one's answer."
-  }
-}
+  "A call with this idempotency key is still running: repeat this one in a moment, and it gives that one's answer."
+) {}
 
 /** The workspace already has as many of these as the installation, or the workspace itself, allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
@@ -280,32 +248,28 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
 }
 
 /** Another workspace has this slug. */
-export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()("WorkspaceSlugTaken", {}) {
-  override get message() {
-    return "Another workspace has this slug: choose another."
-  }
-}
+export class WorkspaceSlugTaken extends plain<WorkspaceSlugTaken>()(
+  "WorkspaceSlugTaken",
+  "Another workspace has this slug: choose another."
+) {}
 
 /** The workspace has a member with this address; upper and lower case do not matter. */
-export class MemberEmailTaken extends Schema.TaggedError<MemberEmailTaken>()("MemberEmailTaken", {}) {
-  override get message() {
-    return "A member of this workspace has this email address already: update that member, or use another address."
-  }
-}
+export class MemberEmailTaken extends plain<MemberEmailTaken>()(
+  "MemberEmailTaken",
+  "A member of this workspace has this email address already: update that member, or use another address."
+) {}
 
 /** Another endpoint of the workspace has this external id. */
-export class ExternalIdTaken extends Schema.TaggedError<ExternalIdTaken>()("ExternalIdTaken", {}) {
-  override get message() {
-    return "An endpoint of this workspace has this externalId already: update that endpoint, or use another name."
-  }
-}
+export class ExternalIdTaken extends plain<ExternalIdTaken>()(
+  "ExternalIdTaken",
+  "An endpoint of this workspace has this externalId already: update that endpoint, or use another name."
+) {}
 
 /** The headers or the body did not arrive in time. */
-export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("RequestTimeout", {}) {
-  override get message() {
-    return "The request did not arrive in time: send the headers within 10 seconds, and the body within 30 more."
-  }
-}
+export class RequestTimeout extends plain<RequestTimeout>()(
+  "RequestTimeout",
+  "The request did not arrive in time: send the headers within 10 seconds, and the body within 30 more."
+) {}
 
 const limitBytes = (example: number) => count("How many bytes are accepted.", example)
 
@@ -330,14 +294,10 @@ export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("Payl
 }
 
 /** The body is not JSON in UTF-8, or is compressed. */
-export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
+export class UnsupportedMediaType extends plain<UnsupportedMediaType>()(
   "UnsupportedMediaType",
-  {}
-) {
-  override get message() {
-    return "Send the body as plain JSON in UTF-8, with `content-type: application/json` and no content-encoding."
-  }
-}
+  "Send the body as plain JSON in UTF-8, with `content-type: application/json` and no content-encoding."
+) {}
 
 /** A rate-limit bucket of the caller is empty. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
@@ -350,11 +310,10 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
 }
 
 /** A defect in Posthorn; the log has its cause under the trace id. */
-export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", {}) {
-  override get message() {
-    return "Something went wrong on our side. Quote the trace id when you ask about it."
-  }
-}
+export class InternalError extends plain<InternalError>()(
+  "InternalError",
+  "Something went wrong on our side. Quote the trace id when you ask about it."
+) {}
 
 /** The database is unavailable or saturated, or another transaction holds a lock that this call needs. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {

@@ -153,6 +153,22 @@ create index events_trace on posthorn.events (workspace_id, trace_id) where trac
 -- Created last: while statistics say that a table is empty, PostgreSQL takes the newest of the indexes.
 alter table posthorn.events add primary key (workspace_id, id);
 
+-- The event types of a workspace past a name, each with its newest event: one index step each, as far as they are read.
+create function posthorn.types_past(workspace text, past text) returns table (event_type text, id text)
+language sql stable rows 100
+begin atomic
+  with recursive types as (
+    (select e.event_type, e.id from posthorn.events e where e.workspace_id = workspace and e.event_type > past
+     order by e.event_type, e.id desc limit 1)
+    union all
+    select next.event_type, next.id from types t cross join lateral (
+      select e.event_type, e.id from posthorn.events e where e.workspace_id = workspace and e.event_type > t.event_type
+      order by e.event_type, e.id desc limit 1
+    ) next
+  )
+  select t.event_type, t.id from types t;
+end;
+
 create table posthorn.missed_events (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,

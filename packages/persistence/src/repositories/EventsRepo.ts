@@ -262,18 +262,9 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       ) => {
         const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
         return all(sql, EventTypeRow)`
-          with recursive types as (
-            (select e.event_type, e.id from posthorn.events e
-             where e.workspace_id = ${workspaceId} and e.event_type > ${past}
-             order by e.event_type, e.id desc limit 1)
-            union all
-            select next.event_type, next.id from types t cross join lateral (
-              select e.event_type, e.id from posthorn.events e
-              where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
-              order by e.event_type, e.id desc limit 1
-            ) next
-          ), page as materialized (
-            select event_type, id, posthorn.patterns_of(event_type) as patterns from types where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
+          with page as materialized (
+            select event_type, id, posthorn.patterns_of(event_type) as patterns from posthorn.types_past(${workspaceId}, ${past})
+            where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
           ), wanted as materialized (
             select s.pattern, s.endpoint_id from posthorn.subscriptions s
             join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id

@@ -197,20 +197,10 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, Losses)`
         select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
-      /** By name, skipping from type to type in the index. */
+      /** By name. */
       const typesOf = (workspaceId: WorkspaceId) =>
         rows(sql, SeenType)`
-        with recursive types as (
-          (select e.event_type, e.id from posthorn.events e where e.workspace_id = ${workspaceId}
-           order by e.event_type, e.id desc limit 1)
-          union all
-          select next.event_type, next.id from types t cross join lateral (
-            select e.event_type, e.id from posthorn.events e
-            where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
-            order by e.event_type, e.id desc limit 1
-          ) next
-        )
-        select event_type as "eventType" from types
+        select event_type as "eventType" from posthorn.types_past(${workspaceId}, '')
         where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
 
       /** Undefined when the workspace has no such endpoint. */

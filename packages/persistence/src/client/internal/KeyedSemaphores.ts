@@ -1,4 +1,4 @@
-/** Semaphores by key. An unused key takes no memory. */
+/** Semaphores of one permit, by key. An unused key takes no memory. */
 import { Effect } from "effect"
 
 interface Entry {
@@ -7,21 +7,15 @@ interface Entry {
   users: number
 }
 
-export const makeKeyedSemaphores = (permits: number) => {
+export const makeKeyedSemaphores = () => {
   const entries = new Map<string, Entry>()
 
   const enter = (key: string) =>
-    Effect.suspend(() => {
-      const known = entries.get(key)
-      if (known === undefined)
-        return Effect.map(Effect.makeSemaphore(permits), (semaphore): Entry => {
-          const entry = entries.get(key) ?? { semaphore, users: 0 }
-          entries.set(key, entry)
-          entry.users += 1
-          return entry
-        })
-      known.users += 1
-      return Effect.succeed(known)
+    Effect.sync(() => {
+      const entry = entries.get(key) ?? { semaphore: Effect.unsafeMakeSemaphore(1), users: 0 }
+      entries.set(key, entry)
+      entry.users += 1
+      return entry
     })
 
   const leave = (key: string, entry: Entry) =>

@@ -20,7 +20,7 @@ const PATIENCE = Duration.seconds(14)
 const pauses = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("1 second")))
 
 export const makeLockWaits = Effect.map(Effect.makeSemaphore(PROBES), (probes) => {
-  const turns = makeKeyedSemaphores(1)
+  const turns = makeKeyedSemaphores()
 
   /**
    * `name` is what the statement waits for, if that is known. A caller that has waited too long gets `why` as the reason.

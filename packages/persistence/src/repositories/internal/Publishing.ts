@@ -72,7 +72,7 @@ export const makePublishing = Effect.gen(function* () {
   const published = sql.literal(columnsOf(Published))
   const outcome = sql.literal(columnsOf(Outcome))
   const waiting = yield* makeLockWaits
-  const lines = makeKeyedSemaphores(1)
+  const lines = makeKeyedSemaphores()
   /** By connection, the publishes that are being repeated on their own. Later publishes on the connection wait for them. */
   const apart = new Map<string, Set<Publish>>()
 
