@@ -23,6 +23,7 @@ import { attemptSpans } from "./attempt/AttemptSpans.ts"
 import { makeResolve } from "./attempt/Policies.ts"
 import { makePrepare } from "./attempt/PrepareRequest.ts"
 import { Sender } from "./attempt/Sender.ts"
+import { UnreadableEndpoints } from "./attempt/UnreadableEndpoints.ts"
 import { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import * as Meters from "./EngineMeters.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
@@ -110,7 +111,8 @@ const make = Effect.gen(function* () {
     pollFrom: (moment) => inbox.tell({ kind: "from", moment }),
     pollOn: () => inbox.tell({ kind: "goOn" })
   })
-  yield* Meters.sizes(() => ({ slots, ...dispatcher.sizes }))
+  const unreadable = new UnreadableEndpoints(clock)
+  yield* Meters.sizes(() => ({ slots, unreadable: unreadable.count, ...dispatcher.sizes }))
   const resolve = makeResolve(config)
   const sender = yield* Sender
   const parts: Parts = {
@@ -120,6 +122,7 @@ const make = Effect.gen(function* () {
     sender,
     ownership: yield* Ownership,
     resolve,
+    unreadable,
     tokens: new Tokens({
       request: sender.requestToken,
       now: () => elapsed(clock),

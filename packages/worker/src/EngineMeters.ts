@@ -55,6 +55,10 @@ const waiting = gauge(
   "Due deliveries in this worker's memory that no attempt has begun for."
 )
 const lanes = gauge("posthorn_lanes", "Endpoints with deliveries in this worker's memory.")
+const unreadable = gauge(
+  "posthorn_endpoints_unreadable",
+  "Endpoints with due deliveries whose secret or request no key of this worker opens."
+)
 const shards = gauge("posthorn_shards_held", "Shards that this worker holds; all workers together hold 32.")
 
 export const recorded = (observed: Observed, due: number): void => {
@@ -74,6 +78,7 @@ interface Sizes {
   readonly unrecorded: number
   readonly waiting: number
   readonly lanes: number
+  readonly unreadable: number
   readonly shards: number
 }
 
@@ -86,6 +91,7 @@ export const sizes = (now: () => Sizes) =>
       unrecorded.set(size.unrecorded)
       waiting.set(size.waiting)
       lanes.set(size.lanes)
+      unreadable.set(size.unreadable)
       shards.set(size.shards)
     })
   )

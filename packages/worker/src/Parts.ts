@@ -8,6 +8,7 @@ import type { Clock } from "effect"
 import type { Resolve } from "./attempt/Policies.ts"
 import type { Prepare } from "./attempt/PrepareRequest.ts"
 import type { Sender } from "./attempt/Sender.ts"
+import type { UnreadableEndpoints } from "./attempt/UnreadableEndpoints.ts"
 import type { Settled } from "./dispatcher/Dispatched.ts"
 import type { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import type { Ownership } from "./ownership/Ownership.ts"
@@ -24,6 +25,7 @@ export interface Parts {
   readonly prepare: Prepare
   readonly tokens: Tokens
   readonly resolve: Resolve
+  readonly unreadable: UnreadableEndpoints
   /** Undefined without an exporter. */
   readonly trace: ((settled: Settled) => void) | undefined
   readonly slots: number

@@ -24,11 +24,11 @@ const AUTH_FAILED: Observation = { ...INVALID_URL, failureReason: "auth_failed" 
 
 type AttemptParts = Pick<
   Parts,
-  "clock" | "databaseClock" | "dispatcher" | "prepare" | "resolve" | "sender" | "tokens"
+  "clock" | "databaseClock" | "dispatcher" | "prepare" | "resolve" | "sender" | "tokens" | "unreadable"
 >
 
 export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect<void>) => {
-  const { clock, databaseClock, dispatcher, prepare, resolve, sender, tokens } = parts
+  const { clock, databaseClock, dispatcher, prepare, resolve, sender, tokens, unreadable } = parts
 
   /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
   const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
@@ -52,13 +52,14 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
   }
 
   const notPrepared = (sent: Sent, defect: unknown) => {
-    const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
     // The endpoint's fault: nothing is sent to it until it can be read.
-    if (unreadable) dispatcher.unreadable(sent)
-    else dispatcher.unobserved(sent, false)
+    if (defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable) {
+      dispatcher.unreadable(sent)
+      return unreadable.found(sent.row.endpointId, defect.message)
+    }
+    dispatcher.unobserved(sent, false)
     // A cause keeps an error's message and stack in JSON logs.
-    const why = unreadable ? defect.message : Cause.die(defect)
-    return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
+    return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, Cause.die(defect))
   }
 
   /** Once in an attempt. */
@@ -79,6 +80,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
     const at = sent.row.window?.dated(began, databaseClock.now()) ?? databaseClock.now()
     try {
       const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+      unreadable.readable(sent.row.endpointId)
       const credentials =
         prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
       if (credentials?.kind === "waiting") {
