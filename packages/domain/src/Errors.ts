@@ -271,6 +271,9 @@ export class RequestTimeout extends plain<RequestTimeout>()(
   "The request did not arrive in time: send the headers within 10 seconds, and the body within 30 more."
 ) {}
 
+/** Most bytes of a request's body, and of a payload that is published in SQL. */
+export const BODY_LIMIT = 1_048_576
+
 const limitBytes = (example: number) => count("How many bytes are accepted.", example)
 
 const retryAfterSeconds = (example: number) => count("Try again after so many seconds.", example)
@@ -286,7 +289,7 @@ export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("Head
 
 /** The body is too large. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
-  limitBytes: limitBytes(1_048_576)
+  limitBytes: limitBytes(BODY_LIMIT)
 }) {
   override get message() {
     return `The request body may have at most ${this.limitBytes} bytes.`

@@ -37,7 +37,7 @@ export const EventTypePattern = Schema.String.pipe(
 /** The synthetic event of a test send. Source: spec §6. */
 export const TEST_EVENT = "webhook.test_event"
 
-const RESERVED = ["webhook.", "member.", "api_token."]
+export const RESERVED = ["webhook.", "member.", "api_token."]
 
 /** Whether only Posthorn itself may publish this type. */
 export const isReserved = (type: string): boolean => RESERVED.some((prefix) => type.startsWith(prefix))

@@ -87,6 +87,7 @@ const RECORD_LIMITED = recorded(
     "null::text; true; 0::bigint"
   )
 )
+const RECORD_EACH = RECORD.replace("posthorn.record(", "posthorn.record_each(")
 const SHARDS = "array(select generate_series(0, 31)::smallint)"
 
 const due = (skip: string) =>
@@ -124,6 +125,7 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     "deliveries_pkey",
     "endpoints_pkey"
   ],
+  "record row by row": [RECORD_EACH, "deliveries_pkey", "endpoints_pkey", "queue_pkey"],
   "blocked endpoints": [
     `posthorn.blocked_endpoints(${["workspace_id", "delivery_id", "endpoint_id", "'failed'::text"].map(each).join(", ")})`,
     "deliveries_pkey",

@@ -11,6 +11,7 @@ import type { IncomingMessage } from "node:http"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "@effect/platform"
 import type { ContractEntry } from "@posthorn/api-contract/Contract"
 import {
+  BODY_LIMIT,
   type InvalidRequest,
   invalid,
   PayloadTooLarge,
@@ -22,8 +23,6 @@ import { MAX_VALUES, parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Inspectable, Stream } from "effect"
 import type { Deadline } from "../calls/Deadline.ts"
 import type { Holding } from "./BodyBudget.ts"
-
-export const BODY_LIMIT = 1_048_576
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i

@@ -12,6 +12,7 @@ import {
 } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import {
+  BODY_LIMIT,
   invalid,
   MethodNotAllowed,
   NoAuthorizationServer,
@@ -28,7 +29,7 @@ import { Authentication } from "../gate/Authentication.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
 import { clientKey } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { BODY_LIMIT, bounded, readBody } from "./Admission.ts"
+import { bounded, readBody } from "./Admission.ts"
 import { BodyBudget, Holding } from "./BodyBudget.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"

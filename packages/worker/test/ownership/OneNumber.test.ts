@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { RATE_LONGEST_SECONDS } from "@posthorn/domain/DeliveryPolicy"
+import { BODY_LIMIT } from "@posthorn/domain/Errors"
+import { RESERVED } from "@posthorn/domain/EventType"
 import { FAILING_FOR_LEAST, FailureDetail, FailureReason, isUncounted } from "@posthorn/domain/Verdict"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
@@ -43,6 +45,22 @@ layer(TestPg)("a number that stands in SQL and in TypeScript", (it) => {
     assert.sameMembers(names(details), [...FailureDetail.literals])
     const uncounted = found(migration("0003_record.sql"), /failure_reason not in \(([^)]*)\)/)!
     assert.sameMembers(names(uncounted), FailureReason.literals.filter(isUncounted))
+  })
+
+  it("§4.1 the prefixes that only Posthorn's own events have are the same", () => {
+    const [, prefixes] = /event_type ~ '\^\(([a-z_|]+)\)\\\.'/.exec(migration("0002_publish.sql"))!
+    assert.sameMembers(
+      prefixes!.split("|").map((prefix) => `${prefix}.`),
+      [...RESERVED]
+    )
+  })
+
+  it("§4.1 a payload from SQL may have as many bytes as a request's body", () => {
+    const [, limit] = /octet_length\(payload\) > (\d+)/.exec(migration("0002_publish.sql"))!
+    assert.strictEqual(Number(limit), BODY_LIMIT)
+    assert.include(migration("0002_publish.sql"), `'The payload may have at most ${BODY_LIMIT} bytes'`)
+    const spec = readFileSync(new URL("../../../../docs/spec.md", import.meta.url), "utf8")
+    assert.include(spec, `at most ${BODY_LIMIT.toLocaleString("en")} bytes`)
   })
 
   it("§3.4 an endpoint is not disabled for having failed long before the same number of failures", () => {
