@@ -743,6 +743,7 @@ create type posthorn.waiting as (
 -- posthorn.store_planned(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
+-- posthorn.take_sleep_locks(shards integer[]) returns TABLE(shard integer, taken boolean)
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
 -- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published

@@ -32,6 +32,21 @@ begin
   ), '');
 end $$;
 
+-- Takes the sleep locks that are free, until the session ends. Returns them, and the shards (not `taken`) whose lock another session has.
+-- Locks: them; waits for none. Called by: SleepLocks.take.
+create function posthorn.take_sleep_locks(shards integer[]) returns table (shard integer, taken boolean) language sql
+set search_path = pg_catalog, pg_temp as $$
+  with tried as materialized (
+    select w.shard, pg_try_advisory_lock(posthorn.sleep_lock_class(), w.shard) as taken from unnest(shards) as w(shard)
+  )
+  select t.shard, t.taken from tried t
+  where t.taken or exists (
+    select from pg_locks l where l.locktype = 'advisory' and l.classid = posthorn.sleep_lock_class() and l.objsubid = 2
+      and l.objid = t.shard::oid and l.mode = 'ExclusiveLock' and l.granted
+      and l.database = (select oid from pg_database where datname = current_database())
+  )
+$$;
+
 -- Reads rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
 -- Parameters: of endpoints in `skip` only `at_once` rows; then at most `scan_limit` rows of a shard are scanned.
 -- Returns: runs of rows; the last row read, without an endpoint, of a shard that has more; and the time of the read with the

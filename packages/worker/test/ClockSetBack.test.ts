@@ -22,7 +22,7 @@ const row: DueRow = {
   atOnce: false
 }
 
-const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), release: Effect.void }
+const locks: SleepLocks = { take: (taken) => Effect.succeed({ taken, others: [] }), release: Effect.void }
 
 /** Remembers each sweep. */
 const watched = () => {

@@ -7,20 +7,22 @@ import { Effect, Schema } from "effect"
 import type { DedicatedConnection } from "../client/DedicatedConnection.ts"
 import { Count } from "../client/internal/Columns.ts"
 
-const TAKE = `select shard from unnest($1::integer[]) as shard
-  where pg_try_advisory_lock(posthorn.sleep_lock_class(), shard)`
+const TAKE = "select shard, taken from posthorn.take_sleep_locks($1)"
 
-const Taken = Schema.Struct({ shard: Count })
+const Tried = Schema.Struct({ shard: Count, taken: Schema.Boolean })
 
 const GIVE_BACK =
   "select pg_advisory_unlock(posthorn.sleep_lock_class(), shard) from unnest($1::integer[]) as shard"
 
+export interface TriedLocks {
+  readonly taken: ReadonlyArray<number>
+  /** Another session has these, such as the last owner's, which froze. As long as it has, their publishers notify too. */
+  readonly others: ReadonlyArray<number>
+}
+
 export interface SleepLocks {
-  /**
-   * Takes what it can and gives the shards that it got. A shard cannot be locked while a transaction that published to it is
-   * open.
-   */
-  readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  /** Takes what it can. A shard cannot be locked while a transaction that published to it is open. */
+  readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<TriedLocks, SqlError>
   readonly release: Effect.Effect<void, SqlError>
 }
 
@@ -28,10 +30,12 @@ export const sleepLocks = (connection: DedicatedConnection): SleepLocks => {
   const held = new Set<number>()
   return {
     take: (shards) =>
-      Effect.map(connection.query(TAKE, [shards], Taken), (rows) => {
-        const taken = rows.map(({ shard }) => shard)
-        for (const shard of taken) held.add(shard)
-        return taken
+      Effect.map(connection.query(TAKE, [shards], Tried), (rows) => {
+        const shardsThat = (taken: boolean) =>
+          rows.filter((row) => row.taken === taken).map(({ shard }) => shard)
+        const tried = { taken: shardsThat(true), others: shardsThat(false) }
+        for (const shard of tried.taken) held.add(shard)
+        return tried
       }),
     release: Effect.suspend(() => {
       const shards = [...held]

@@ -160,7 +160,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await open(shard), "")
   })
 
-  it("SleepLocks.ts TAKE: a worker that wants to sleep gets the locks of shards in which no open transaction has published", async (stage) => {
+  it("take_sleep_locks: a worker that wants to sleep gets the locks of shards in which no open transaction has published, and learns which another session has", async (stage) => {
     const acme = await stage.workspace()
     const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
     const publisher = await stage.other()
@@ -174,9 +174,28 @@ export const engine = writeScenarios((it) => {
         Effect.promise(() => worker.rows(text, ...values) as Promise<ReadonlyArray<A>>)
     })
     const other = (shard + 1) % 32
-    assert.deepEqual(await Effect.runPromise(locks.take([shard, other])), [other])
+    const frozen = await stage.other()
+    const [theirs, near] = [(shard + 2) % 32, (shard + 3) % 32]
+    await frozen.rows("select pg_advisory_lock(posthorn.sleep_lock_class(), $1)", theirs)
+    await frozen.rows("select pg_advisory_lock(1, $1)", shard)
+    await frozen.rows("select pg_advisory_lock((posthorn.sleep_lock_class()::bigint << 32) + $1)", shard)
+    const far = await stage.other({ database: "postgres" })
+    await far.rows("select pg_advisory_lock($1::integer, $2::integer)", WAKE_CLASS, shard)
+    const waiting = await stage.other()
+    const waits = waiting.rows("select pg_advisory_lock(posthorn.sleep_lock_class(), $1)", shard)
+    // Also when an assertion fails before.
+    waits.catch(() => undefined)
+    const waitsNow = () =>
+      stage.value("select count(*)::integer from pg_locks where locktype = 'advisory' and not granted")
+    while ((await waitsNow()) === 0);
+    const take = (...shards: ReadonlyArray<number>) => Effect.runPromise(locks.take(shards))
+    assert.deepEqual(await take(shard, other, theirs), { taken: [other], others: [theirs] })
     await publisher.rows("commit")
-    assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
+    await waits
+    await waiting.rows("select pg_advisory_unlock_all()")
+    await far.rows("select pg_advisory_unlock_all()")
+    await frozen.rows("select pg_advisory_unlock_all()")
+    assert.deepEqual(await take(shard, near), { taken: [shard, near], others: [] })
     await Effect.runPromise(locks.release)
     assert.equal(
       await stage.value(

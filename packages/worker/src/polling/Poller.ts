@@ -37,6 +37,8 @@ export class Poller {
   /** Null while nothing listens. */
   private locks: SleepLocks | null = null
   private readonly locked = new Set<number>()
+  /** Shards whose sleep locks another session has. */
+  private lockedByOthers: ReadonlySet<number> = new Set()
   private backTo = NEVER
   private unfinished = false
   /** Latest due time of a large batch: no rewind into it for open transactions. */
@@ -53,6 +55,7 @@ export class Poller {
   listening(locks: SleepLocks): void {
     this.locks = locks
     this.locked.clear()
+    this.lockedByOthers = new Set()
     this.sweep.begin()
     this.parts.inbox.tell({ kind: "anywhere" })
   }
@@ -60,6 +63,7 @@ export class Poller {
   stoppedListening(): void {
     this.locks = null
     this.locked.clear()
+    this.lockedByOthers = new Set()
     this.parts.inbox.tell({ kind: "goOn" })
   }
 
@@ -102,7 +106,8 @@ export class Poller {
       ...seen,
       at,
       hears: this.locks !== null,
-      locked: this.cursors.shards.every((shard) => this.locked.has(shard)),
+      locked: this.cursors.shards.every((shard) => this.locked.has(shard) || this.lockedByOthers.has(shard)),
+      othersLock: this.lockedByOthers.size > 0,
       // With full memory, due rows wait in the database until there is room.
       untilDueMs: this.parts.dispatcher.memory.room === 0 ? NEVER : this.cursors.untilDue(at)
     }
@@ -153,28 +158,34 @@ export class Poller {
         self.cursors.foundNextDue(yield* queue.nextDue(shards))
       self.decide({ found, transactionsChanged, atOnce, polled: true, shardsChanged })
       if (!self.state.maySleep) yield* self.releaseLocks
-      else if (!atOnce && self.state._tag === "Awake") yield* self.takeLocks(shards)
+      else if (!atOnce && (self.state._tag === "Awake" || self.lockedByOthers.size > 0))
+        yield* self.takeLocks(shards)
     })
   })
 
   /** All notifications up to now are in the inbox, or will be. */
   private readonly releaseLocks: Effect.Effect<void> = Effect.suspend(() => {
+    this.lockedByOthers = new Set()
     if (this.locks === null || this.locked.size === 0) return Effect.void
     this.locked.clear()
     return Effect.ignore(this.locks.release)
   })
 
-  /** With new locks, it must poll once more before it sleeps. */
+  /** With new locks, it must poll once more before it sleeps. What another session has no more wakes it. */
   private takeLocks(shards: ReadonlyArray<number>): Effect.Effect<void> {
     const { locks } = this
     const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))
     if (locks === null || wanted.length === 0) return Effect.void
     return locks.take(wanted).pipe(
-      Effect.map((taken) => {
+      Effect.map(({ others, taken }) => {
         // The connection broke meanwhile.
-        if (this.locks !== locks || taken.length === 0) return
+        if (this.locks !== locks) return
+        const before = this.lockedByOthers
+        this.lockedByOthers = new Set(others)
         for (const shard of taken) this.locked.add(shard)
-        this.decide({ atOnce: true })
+        const shardsChanged = [...before].some((shard) => !this.lockedByOthers.has(shard))
+        if (shardsChanged || taken.length > 0 || others.some((shard) => !before.has(shard)))
+          this.decide({ atOnce: true, shardsChanged })
       }),
       Effect.ignore
     )

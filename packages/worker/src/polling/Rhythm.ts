@@ -40,6 +40,8 @@ export interface Seen {
   readonly hears: boolean
   readonly shardsChanged: boolean
   readonly locked: boolean
+  /** Another session has some of them, and may end unnoticed. */
+  readonly othersLock: boolean
   /** As far as it is known; infinity while memory is full. */
   readonly untilDueMs: number
 }
@@ -94,8 +96,14 @@ export const next = (state: State, seen: Seen, constants: Constants): State => {
   }
 }
 
-const asleepUntil = (polledAt: number, { at, untilDueMs }: Seen, { pollMs }: Constants): number =>
-  Math.max(at, Math.min(polledAt + pollMs, at + untilDueMs))
+const asleepUntil = (
+  polledAt: number,
+  { at, othersLock, untilDueMs }: Seen,
+  constants: Constants
+): number => {
+  const most = othersLock ? constants.notListeningPollMs : constants.pollMs
+  return Math.max(at, Math.min(polledAt + most, at + untilDueMs))
+}
 
 const awakeUntil = (gapMs: number, quietSince: number, seen: Seen, constants: Constants): number => {
   const { gapMostMs, notListeningPollMs, openPollMs, pauseLeastMs, pollsPerFind } = constants

@@ -27,7 +27,7 @@ const once = (after: After, what: keyof After) =>
   })
 
 /** The locks are never available, so the poller never sleeps. */
-const awake: SleepLocks = { take: () => Effect.succeed([]), release: Effect.void }
+const awake: SleepLocks = { take: () => Effect.succeed({ taken: [], others: [] }), release: Effect.void }
 
 const pollingWith = (after: After) =>
   Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { tuned } from "../../src/Tuning.ts"
 import { pollerOf, quietQueue } from "./Polling.ts"
 
 /** Nobody publishes, so the locks can always be taken. */
-const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), release: Effect.void }
+const locks: SleepLocks = { take: (taken) => Effect.succeed({ taken, others: [] }), release: Effect.void }
 
 const waiting = (due: number): DueRow => ({
   workspaceId: "wsp_1",
@@ -65,6 +65,38 @@ describe("the poller", () => {
 })
 
 describe("a delivery that a notification names", () => {
+  it.scoped(
+    "§3.1 sleeps although another session has its sleep lock, and takes the lock when it is free",
+    () =>
+      Effect.gen(function* () {
+        const { queue, reads } = holding(waiting(1e9))
+        const { dispatcher, poller } = yield* pollerOf(queue)
+        let isFree = false
+        let taken = 0
+        poller.listening({
+          ...locks,
+          take: (shards) => {
+            if (isFree) taken += shards.length
+            return Effect.succeed(isFree ? { taken: shards, others: [] } : { taken: [], others: shards })
+          }
+        })
+        dispatcher.take(0, null)
+        yield* Effect.forkScoped(poller.run)
+        yield* TestClock.adjust(5_000)
+        reads.length = 0
+
+        yield* TestClock.adjust(60_000)
+        assert.isAtMost(reads.length, 60_000 / tuned.notListeningPollMs)
+        isFree = true
+        yield* TestClock.adjust(tuned.notListeningPollMs)
+        assert.strictEqual(taken, 1)
+        yield* TestClock.adjust(5_000)
+        reads.length = 0
+        yield* TestClock.adjust(60_000)
+        assert.isAtMost(reads.length, 60_000 / tuned.pollMs)
+      })
+  )
+
   it.scoped("§3.1 waits in its lane without a poll, unless a poll may have returned it", () =>
     Effect.gen(function* () {
       const { queue, reads } = holding(waiting(1_000_000))

@@ -5,7 +5,7 @@ import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { pollerOf, quietQueue } from "./Polling.ts"
 
-const locks: SleepLocks = { take: () => Effect.succeed([]), release: Effect.void }
+const locks: SleepLocks = { take: () => Effect.succeed({ taken: [], others: [] }), release: Effect.void }
 
 /** More rows than a poll returns, due at one moment, while a transaction that has published stays open. */
 const crowded = (count: number, dueMs: number, openMs: number) => {

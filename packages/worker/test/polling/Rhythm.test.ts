@@ -11,6 +11,7 @@ const seen = (at: number, more: Partial<Seen> = {}): Seen => ({
   hears: true,
   shardsChanged: false,
   locked: false,
+  othersLock: false,
   atOnce: false,
   untilDueMs: Number.POSITIVE_INFINITY,
   ...more

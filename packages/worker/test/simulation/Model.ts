@@ -21,6 +21,7 @@ import type {
   VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
+import type { TriedLocks } from "@posthorn/persistence/engine/SleepLocks"
 import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
 import { OUTLIVES_ITS_LEASE_MS, ShardTable } from "./ShardTable.ts"
 
@@ -102,13 +103,12 @@ export class Model {
     return false
   }
 
-  sleep(worker: object, shards: ReadonlyArray<number>): ReadonlyArray<number> {
+  sleep(worker: object, shards: ReadonlyArray<number>): TriedLocks {
     const open = new Set(this.open.values())
-    const taken = shards.filter(
-      (shard) => !open.has(shard) && (this.sleeping.get(shard) ?? worker) === worker
-    )
+    const others = shards.filter((shard) => (this.sleeping.get(shard) ?? worker) !== worker)
+    const taken = shards.filter((shard) => !open.has(shard) && !others.includes(shard))
     for (const shard of taken) this.sleeping.set(shard, worker)
-    return taken
+    return { taken, others }
   }
 
   wakeUp(worker: object): void {

@@ -93,7 +93,10 @@ export const services = (
         Effect.suspend(() => {
           worker.hearer = hearer
           worker.locks = {
-            take: (shards) => statement("sleep", () => (worker.hears ? model.sleep(worker, shards) : [])),
+            take: (shards) =>
+              statement("sleep", () =>
+                worker.hears ? model.sleep(worker, shards) : { taken: [], others: [] }
+              ),
             release: statement("wakeUp", () => model.wakeUp(worker))
           }
           if (worker.hears) hearer.listening(worker.locks)

@@ -277,7 +277,7 @@ export class World implements Judged {
       term: 0,
       owner: null,
       hearer: null,
-      locks: { take: () => Effect.succeed([]), release: Effect.void },
+      locks: { take: () => Effect.succeed({ taken: [], others: [] }), release: Effect.void },
       shards: new Set(),
       hears: true,
       clockOff: 0,
