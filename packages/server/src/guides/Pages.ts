@@ -1,14 +1,14 @@
 /**
  * The pages without a token: the OpenAPI document, the reference, the texts for agents, the two health checks, and the meters.
  *
- * All but the reference (made when it is first asked for), readiness and the meters are made once at start. None of these pages loads anything from another host.
+ * All but the reference (made when it is first asked for), readiness and the meters are made once at start. None of these
+ * pages loads anything from another host.
  */
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Effect, Layer } from "effect"
 import { OwnDocument } from "../http/OwnDocument.ts"
 import { Readiness } from "../http/Readiness.ts"
-import { referencePage } from "../http/Reference.ts"
 import { staticText } from "../http/StaticText.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { fullText } from "./Guides.ts"
@@ -29,7 +29,13 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     const metrics = Effect.map(yield* makePrometheusText, (text) =>
       HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
     )
-    const reference = yield* Effect.cached(referencePage(own.document))
+    // Loaded when it is first asked for: Scalar takes 10 MB.
+    const reference = yield* Effect.cached(
+      Effect.flatMap(
+        Effect.promise(() => import("../http/Reference.ts")),
+        ({ referencePage }) => referencePage(own.document)
+      )
+    )
 
     yield* router.get("/", Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })))
     yield* router.get(
