@@ -135,6 +135,8 @@ create type posthorn.audience as (
 
 -- Locks the endpoints as a foreign key would, so neither they nor the workspace can be deleted before the caller commits.
 -- `stable` although it locks: only then does PostgreSQL inline it. Without inlining a call raises an error.
+-- A plan made while there are few subscriptions must not read all of them later: with 20,000, 20 kinds of events took 66 s. So
+-- callers turn `enable_seqscan` and `enable_sort` off, and only the primary key has the order that is asked for here.
 create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
@@ -143,9 +145,13 @@ begin atomic
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep
     from (
-      select distinct s.endpoint_id as id from posthorn.subscriptions s
-      where s.workspace_id = w.id and s.pattern = any (posthorn.patterns_of(event_type))
-        and s.endpoint_id is distinct from except_endpoint
+      select distinct s.endpoint_id as id
+      from unnest(posthorn.patterns_of(event_type)) as p(pattern) cross join lateral (
+        select s.endpoint_id from posthorn.subscriptions s
+        where s.workspace_id = w.id and s.pattern between p.pattern and p.pattern
+        order by s.pattern, s.endpoint_id
+      ) s
+      where s.endpoint_id is distinct from except_endpoint
       order by 1
     ) s cross join lateral (
       select e.id, e.enabled, posthorn.shard_of(e.id) as shard from posthorn.endpoints e
@@ -155,8 +161,10 @@ begin atomic
   where w.id = workspace;
 end;
 
+-- The generic plan is forced: otherwise each call plans anew, which takes 0.3 ms, and all else 0.1.
 create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
   audience posthorn.audience;
 begin
@@ -197,7 +205,7 @@ create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
   plan posthorn.planned[];
   unwanted text[] := '{}';
