@@ -8,8 +8,7 @@
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import type { RequestProfile } from "@posthorn/domain/RequestProfile"
-import { clientCredentialsOf } from "@posthorn/domain/RequestSecrets"
+import { type AuthenticationProfile, clientCredentialsOf } from "@posthorn/domain/RequestSecrets"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { flawOf, isValidAt, validityOf } from "@posthorn/egress/ClientCertificate"
 import {
@@ -25,11 +24,9 @@ import { Clock, Effect, Either, type Redacted } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { RequestProfiles } from "./RequestProfiles.ts"
 
-type Authentication = NonNullable<RequestProfile["authentication"]>
-
 export interface AuthenticationCheck {
   readonly ok: boolean
-  readonly kind: Authentication["kind"] | null
+  readonly kind: AuthenticationProfile["kind"] | null
   readonly reason: string | null
   readonly expiresAt: string | null
 }

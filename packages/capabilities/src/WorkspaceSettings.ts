@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
-  type WorkspaceSettings as Settings,
+  type WorkspaceSettings as StoredSettings,
   WorkspacesRepo
 } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
@@ -25,14 +25,14 @@ export class WorkspaceSettings extends Effect.Service<WorkspaceSettings>()(
       )
 
       /** Change what was sent. */
-      const update = (sent: Sent<Settings>) =>
+      const update = (sent: Sent<StoredSettings>) =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal
           const { workspaceId } = principal
           const present = yield* workspaces.settingsForUpdate(workspaceId)
           const fields = changedFields(present, sent)
           if (fields.length === 0) return present
-          const next: Settings = Object.assign({ ...present }, pick(sent, fields))
+          const next: StoredSettings = Object.assign({ ...present }, pick(sent, fields))
           yield* workspaces.updateSettings(workspaceId, next)
           yield* audit.append(principal, "workspace.settings_updated", ["workspace", workspaceId], {
             fields,

@@ -96,6 +96,13 @@ interface ParseOptions {
   readonly rawUnparsed?: boolean
 }
 
+/** For a text that was parsed within bounds before. */
+export const UNBOUNDED: ParseOptions = {
+  rawDepth: 100_000,
+  rawUnparsed: true,
+  values: Number.POSITIVE_INFINITY
+}
+
 /**
  * Parses, with the values at the `raw` paths as `JsonText`. A path is member names from the top, and `*` for every
  * element of an array; a path that is not there is no problem. Of a member named twice the last one counts.

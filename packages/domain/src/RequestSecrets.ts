@@ -19,11 +19,16 @@ export const RequestSecrets = Schema.Struct({
 })
 export type RequestSecrets = typeof RequestSecrets.Type
 
-type Authentication = NonNullable<RequestProfile["authentication"]>
+export type AuthenticationProfile = NonNullable<RequestProfile["authentication"]>
 
 /** What the token endpoint is asked with. */
 export const clientCredentialsOf = (
-  { kind: _, fingerprint: __, secret: ___, ...shown }: Extract<Authentication, { readonly kind: "oauth2" }>,
+  {
+    kind: _,
+    fingerprint: __,
+    secret: ___,
+    ...shown
+  }: Extract<AuthenticationProfile, { readonly kind: "oauth2" }>,
   clientSecret: Redacted.Redacted
 ) => ({ ...shown, clientSecret })
 

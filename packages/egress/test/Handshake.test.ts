@@ -83,7 +83,7 @@ describe("a TLS handshake", () => {
       const { send } = yield* dispatcher()
       const hanging = yield* Effect.fork(
         Effect.all(
-          Array.from({ length: HANDSHAKES }, () => send(to(urlOf(silent), "wsp_crowd"))),
+          Array.from({ length: HANDSHAKES }, () => send(to(urlOf(silent), "wsp_busy"))),
           { concurrency: "unbounded" }
         )
       )
@@ -93,11 +93,11 @@ describe("a TLS handshake", () => {
       )
 
       // It dies of `no_turn`: nothing was sent.
-      const late = yield* Effect.fork(Effect.sandbox(send(to(good, "wsp_crowd"))))
+      const late = yield* Effect.fork(Effect.sandbox(send(to(good, "wsp_busy"))))
       expect((yield* send(to(good, "wsp_other"))).httpStatus).toBe(200)
       expect(String(yield* Effect.flip(Fiber.join(late)))).toContain("no_turn")
 
-      const waiting = yield* Effect.fork(send(to(good, "wsp_crowd")))
+      const waiting = yield* Effect.fork(send(to(good, "wsp_busy")))
       yield* Fiber.interrupt(hanging)
       expect((yield* Fiber.join(waiting)).httpStatus).toBe(200)
     })

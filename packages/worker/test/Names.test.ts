@@ -27,15 +27,15 @@ layer(Setting, { excludeTestServices: true })(
           "neighbour.example": { address: "127.0.0.1", ttl: 0 },
           "healthy.example": { address: "127.0.0.1", ttl: 0 }
         })
-        const [crowd, neighbour] = [yield* workspace, yield* workspace]
-        for (let n = 0; n < DEAD; n++) yield* endpoint(crowd, `https://n${n}.dead.example/`, "crowd.all")
-        yield* endpoint(crowd, receiver.url("/healthy", "healthy.example"), "crowd.all")
+        const [busy, neighbour] = [yield* workspace, yield* workspace]
+        for (let n = 0; n < DEAD; n++) yield* endpoint(busy, `https://n${n}.dead.example/`, "busy.all")
+        yield* endpoint(busy, receiver.url("/healthy", "healthy.example"), "busy.all")
         yield* endpoint(neighbour, receiver.url("/ok", "neighbour.example"))
         const allowed = parseAllowedTargets("127.0.0.1,neighbour.example,healthy.example", true)
         yield* worker({ allowedTargets: Either.getOrThrow(allowed) }).pipe(
           Effect.provideService(NameSource, systemNames({ servers: [server], resolvConf: "/nowhere" }))
         )
-        yield* publish(crowd, 3, "crowd.all")
+        yield* publish(busy, 3, "busy.all")
         yield* until(
           Effect.sync(() => new Set(asked).size),
           (names) => names >= LOOKUPS
@@ -47,7 +47,7 @@ layer(Setting, { excludeTestServices: true })(
 
         assert.isBelow((yield* Clock.currentTimeMillis) - began, PROMPT_MS)
         assert.lengthOf(yield* attempts(neighbour), EVENTS)
-        const failed = (yield* attempts(crowd)).filter(({ failure_reason }) => failure_reason !== null)
+        const failed = (yield* attempts(busy)).filter(({ failure_reason }) => failure_reason !== null)
         assert.isEmpty(failed.filter(({ url }) => url.includes("healthy")))
       })
     )

@@ -7,7 +7,7 @@ import { describeOffset, MOST_OFF_MS, WARN_MS } from "@posthorn/persistence/clie
 import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
 import { keepsSessions } from "@posthorn/persistence/client/KeepsSessions"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
-import { problemOf } from "@posthorn/persistence/client/Statement"
+import { sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
 import * as DoctorChecks from "@posthorn/persistence/operations/DoctorChecks"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
@@ -92,7 +92,7 @@ const hosts = (given: Settings) => {
 const room = writeTemporarily.pipe(
   Effect.as(well("disk", "disk", "has room")),
   Effect.catchTag("SqlError", (error) => {
-    const { code } = problemOf(error)
+    const { code } = sqlProblemOf(error)
     return notWriting(code) === "disk_full"
       ? Effect.succeed(
           wrong(

@@ -1,5 +1,5 @@
 /** How many connections of the database each process may open. docs/operate.md and `posthorn doctor` tell them. */
-import { CONNECTIONS as PREPARED } from "@posthorn/persistence/client/Prepared"
+import { CONNECTIONS as PREPARED } from "@posthorn/persistence/client/PreparedStatements"
 
 /** The pool of `serve`. */
 export const SERVE_CONNECTIONS = 20

@@ -5,7 +5,7 @@ import * as Database from "@posthorn/persistence/client/Database"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import { keepsSessions } from "@posthorn/persistence/client/KeepsSessions"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
-import { problemOf } from "@posthorn/persistence/client/Statement"
+import { sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
 import { readsOnly } from "@posthorn/persistence/operations/DoctorChecks"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
@@ -100,7 +100,7 @@ export const requireReady = (given: Settings) =>
 /** Fails with `PoolerInBetween`. A server that only reads cannot tell. */
 const keepingSessions = Effect.filterOrFail(keepsSessions, Boolean, () => new PoolerInBetween()).pipe(
   Effect.catchIf(
-    (error) => error._tag === "SqlError" && notWriting(problemOf(error).code) === "read_only",
+    (error) => error._tag === "SqlError" && notWriting(sqlProblemOf(error).code) === "read_only",
     () => Effect.void
   ),
   Effect.provide(DedicatedConnection.layer)

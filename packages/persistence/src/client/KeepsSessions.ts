@@ -7,7 +7,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Deferred, Effect, Option } from "effect"
 import { DedicatedConnections } from "./DedicatedConnection.ts"
-import { problemOf } from "./Statement.ts"
+import { sqlProblemOf } from "./Statement.ts"
 
 const DUPLICATE_PREPARED_STATEMENT = "42P05"
 const HEARD_WITHIN = "3 seconds"
@@ -29,7 +29,7 @@ export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnection
     Effect.scoped,
     // Another process has prepared this statement on what should be our own session.
     Effect.catchIf(
-      (error) => problemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
+      (error) => sqlProblemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
       () => Effect.succeed(false)
     )
   )

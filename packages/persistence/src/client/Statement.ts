@@ -23,11 +23,11 @@ export interface SqlProblem {
   readonly constraint?: string
 }
 
-export const problemOf = (error: SqlError): SqlProblem =>
+export const sqlProblemOf = (error: SqlError): SqlProblem =>
   error.cause instanceof Error ? (error.cause as SqlProblem) : { message: String(error.cause) }
 
 /** The statement waited for another transaction as long as `lock_timeout` allows. */
-export const isLockTimeout = (error: SqlError): boolean => problemOf(error).code === LOCK_NOT_AVAILABLE
+export const isLockTimeout = (error: SqlError): boolean => sqlProblemOf(error).code === LOCK_NOT_AVAILABLE
 
 /** Whether another transaction was in the way, so that the statement may succeed when it is repeated. */
 export const isInTheWay = (code: string | undefined): boolean => /^(55P03|40001|40P01)$/.test(code ?? "")
@@ -44,10 +44,10 @@ export const refusing =
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | RefusalOf<T>, R> =>
     Effect.catchAll(self, (error): Effect.Effect<never, Exclude<E, SqlError> | RefusalOf<T>> => {
       if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
-      const refusal = refusals[problemOf(error).code ?? ""]
+      const refusal = refusals[sqlProblemOf(error).code ?? ""]
       return refusal === undefined
         ? Effect.die(error)
-        : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
+        : Effect.fail(refusal(sqlProblemOf(error)) as RefusalOf<T>)
     })
 
 /**
@@ -87,14 +87,14 @@ const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/
 /** Whether this defect means that the database cannot be reached, or cannot serve at the moment. */
 export const isDatabaseAway = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
-  const { code } = problemOf(defect)
+  const { code } = sqlProblemOf(defect)
   return code === undefined || !SQLSTATE.test(code) || AWAY.test(code)
 }
 
 /** Whether this defect is a row for a workspace that was just deleted, while its token was still cached. */
 export const isWorkspaceGone = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
-  const { code, constraint } = problemOf(defect)
+  const { code, constraint } = sqlProblemOf(defect)
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
 

@@ -13,7 +13,13 @@ import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
-import { Prepared, plain, layer as prepared, type Run, statement } from "../client/Prepared.ts"
+import {
+  PreparedStatements,
+  plain,
+  layer as prepared,
+  type Run,
+  statement
+} from "../client/PreparedStatements.ts"
 import { rows } from "../client/Rows.ts"
 import { type DueRow, dueRows, type LaneRef, RUN } from "./internal/DueRows.ts"
 import { KnownEndpoints } from "./internal/KnownEndpoints.ts"
@@ -178,7 +184,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
   Queue,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { run } = yield* Prepared
+    const { run } = yield* PreparedStatements
     const known = new KnownEndpoints()
     return {
       due: (cursors, skip, perShard, scanLimit) => due(run, cursors, skip, perShard, scanLimit),

@@ -13,7 +13,14 @@ import { DisabledReason } from "@posthorn/domain/States"
 import type { AttemptStatus, Disables, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
-import { Prepared, plain, layer as prepared, quoted, type RowOf, statement } from "../client/Prepared.ts"
+import {
+  PreparedStatements,
+  plain,
+  layer as prepared,
+  quoted,
+  type RowOf,
+  statement
+} from "../client/PreparedStatements.ts"
 import { rows } from "../client/Rows.ts"
 import type { LaneRef } from "./internal/DueRows.ts"
 import { policyOf, type VersionedPolicy } from "./internal/Policies.ts"
@@ -208,7 +215,7 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
   Records,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { run } = yield* Prepared
+    const { run } = yield* PreparedStatements
     return {
       record: (observed, fixedHeaders) =>
         Effect.map(run(RECORD, recording(observed, fixedHeaders).values), ([row]) => recordedOf(row!)),

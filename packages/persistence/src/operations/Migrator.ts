@@ -13,7 +13,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Data, Effect, Schedule, Schema } from "effect"
 import { rows } from "../client/Rows.ts"
-import { LOCK_NOT_AVAILABLE, problemOf } from "../client/Statement.ts"
+import { LOCK_NOT_AVAILABLE, sqlProblemOf } from "../client/Statement.ts"
 import { migrations as known, type Migration } from "./Migrations.ts"
 
 /** Any fixed number: it names the lock that makes migrators take turns. */
@@ -82,7 +82,7 @@ const readApplied = (sql: SqlClient.SqlClient) =>
 const DEADLOCK = "40P01"
 
 const foundLocksTaken = (error: SqlError) =>
-  [LOCK_NOT_AVAILABLE, DEADLOCK].includes(problemOf(error).code ?? "")
+  [LOCK_NOT_AVAILABLE, DEADLOCK].includes(sqlProblemOf(error).code ?? "")
 
 const apply = (sql: SqlClient.SqlClient, migration: Migration, { seconds }: Patience) => {
   const { fingerprint, isTransaction, name, runsBeside, steps, version } = migration
@@ -149,7 +149,7 @@ const INSUFFICIENT_PRIVILEGE = "42501"
 /** Names the missing right when that is why a migration fails. */
 const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
   const cause = error._tag === "SqlError" ? error : error.cause
-  const problem = cause instanceof SqlError ? problemOf(cause) : undefined
+  const problem = cause instanceof SqlError ? sqlProblemOf(cause) : undefined
   if (problem?.code !== INSUFFICIENT_PRIVILEGE) return Effect.fail(error)
   return rows(sql, Here)`
     select quote_ident(current_user) as role, quote_ident(current_database()) as database`.pipe(

@@ -12,7 +12,7 @@ import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted, Schema } from "effect"
 import { DatabaseClock } from "../client/DatabaseClock.ts"
 import { rows } from "../client/Rows.ts"
-import { problemOf } from "../client/Statement.ts"
+import { sqlProblemOf } from "../client/Statement.ts"
 import { forgetRefusal, lastRefusal, type NotWriting, notWriting } from "../client/WriteRefusals.ts"
 
 const FRESH = "1 second"
@@ -57,7 +57,7 @@ export const makeWriteProbe = <A extends string>(
         // A role without the right to make temporary tables cannot be tested; the next refusal counts again.
         yield* Effect.catchIf(
           writeTemporarily,
-          (error) => problemOf(error).code === INSUFFICIENT_PRIVILEGE,
+          (error) => sqlProblemOf(error).code === INSUFFICIENT_PRIVILEGE,
           () => Effect.void
         )
         forgetRefusal(url)
@@ -71,7 +71,7 @@ export const makeWriteProbe = <A extends string>(
         onSuccess: (answer): NotWriting | A | null => answer,
         onTimeout: (): NotWriting => "away"
       }),
-      Effect.catchAll((error) => Effect.succeed(notWriting(problemOf(error).code) ?? "away")),
+      Effect.catchAll((error) => Effect.succeed(notWriting(sqlProblemOf(error).code) ?? "away")),
       Effect.catchAllDefect(() => Effect.succeed("away" as const)),
       Effect.withTracerEnabled(false)
     )

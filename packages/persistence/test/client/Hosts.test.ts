@@ -5,7 +5,7 @@ import { expect, it } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import { ask, hostsOf, NoPrimary } from "@posthorn/persistence/client/Hosts"
-import * as Prepared from "@posthorn/persistence/client/Prepared"
+import * as PreparedStatements from "@posthorn/persistence/client/PreparedStatements"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
 import { type Duration, Effect, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 
@@ -18,7 +18,7 @@ const SWITCH = "select inet_server_port() as port"
 const SILENCE = "300 millis"
 
 const live = (url: string, silence?: Duration.DurationInput, maxConnections = 3) =>
-  Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(
+  Layer.merge(DedicatedConnection.layer, PreparedStatements.layer).pipe(
     Layer.provideMerge(
       Database.layer({
         url: Redacted.make(url),
@@ -32,7 +32,7 @@ const live = (url: string, silence?: Duration.DurationInput, maxConnections = 3)
 /** The port that each kind of connection reaches. */
 const ports = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const prepared = yield* Prepared.Prepared
+  const prepared = yield* PreparedStatements.PreparedStatements
   const dedicated = yield* DedicatedConnection.DedicatedConnections
   const [pooled] = yield* sql<{ port: number }>`select inet_server_port() as port`
   const [row] = yield* prepared.run({ name: "port", text: SWITCH, row: Schema.Tuple(Schema.Number) }, [])

@@ -8,7 +8,7 @@ import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 import * as Database from "../../src/client/Database.ts"
 import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
-import * as Prepared from "../../src/client/Prepared.ts"
+import * as PreparedStatements from "../../src/client/PreparedStatements.ts"
 
 const ISOLATION = "select current_setting('transaction_isolation') as level"
 
@@ -21,7 +21,7 @@ const isolated = Effect.gen(function* () {
   const database = Database.layer({ url, applicationName: "posthorn-test", maxConnections: 3 })
   return {
     url: Redacted.value(url),
-    layer: Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(Layer.provideMerge(database))
+    layer: Layer.merge(DedicatedConnection.layer, PreparedStatements.layer).pipe(Layer.provideMerge(database))
   }
 })
 
@@ -43,7 +43,7 @@ it.scopedLive(
         expect(yield* sql.withTransaction(sql.unsafe(ISOLATION))).toEqual(committed)
         expect(yield* connection.query(ISOLATION)).toEqual(committed)
         expect(
-          yield* Effect.flatMap(Prepared.Prepared, ({ run }) =>
+          yield* Effect.flatMap(PreparedStatements.PreparedStatements, ({ run }) =>
             run({ name: "isolation", text: ISOLATION, row: Schema.Tuple(Schema.String) }, [])
           )
         ).toEqual([["read committed"]])

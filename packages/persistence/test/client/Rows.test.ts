@@ -8,7 +8,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Exit, Layer, Schema } from "effect"
 import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
 import { Id, Time } from "../../src/client/internal/Columns.ts"
-import * as Prepared from "../../src/client/Prepared.ts"
+import * as PreparedStatements from "../../src/client/PreparedStatements.ts"
 import { rows } from "../../src/client/Rows.ts"
 import * as Retention from "../../src/operations/Retention.ts"
 
@@ -28,7 +28,7 @@ const WRONG: ReadonlyArray<readonly [why: string, columns: string, issue: RegExp
 const told = <A, E, R>(statement: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.exit(statement), (exit) => ({ died: Exit.isFailure(exit), misfits: takeMisfits() }))
 
-const live = Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(Layer.provideMerge(TestPg))
+const live = Layer.merge(DedicatedConnection.layer, PreparedStatements.layer).pipe(Layer.provideMerge(TestPg))
 
 layer(live, { excludeTestServices: true })("rows in a test", (it) => {
   it.effect("§3.4 fit the declaration of their statement, or the statement fails and is named", () =>
@@ -57,10 +57,10 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
   it.scoped("§3.4 are checked on dedicated connections and in the engine's statements too", () =>
     Effect.gen(function* () {
       const { open } = yield* DedicatedConnection.DedicatedConnections
-      const { run } = yield* Prepared.Prepared
+      const { run } = yield* PreparedStatements.PreparedStatements
       const own = yield* open("rows")
       const Shard = Schema.Struct({ shard: Schema.Int })
-      const wrong = Prepared.statement("posthorn.shard_of($1)", [["shard_of", Schema.String]])
+      const wrong = PreparedStatements.statement("posthorn.shard_of($1)", [["shard_of", Schema.String]])
 
       expect(yield* own.query("select 1 as shard", [], Shard)).toEqual([{ shard: 1 }])
       const dedicated = yield* told(own.query("select 1 as shards", [], Shard))

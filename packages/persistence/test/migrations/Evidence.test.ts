@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
-import { problemOf } from "../../src/client/Statement.ts"
+import { sqlProblemOf } from "../../src/client/Statement.ts"
 
 const WORKSPACE = "wsp_1"
 
@@ -49,7 +49,7 @@ layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
         Effect.flip
       )
 
-      expect(refusals.map((error) => problemOf(error).code)).toEqual(Array(8).fill("PH001"))
+      expect(refusals.map((error) => sqlProblemOf(error).code)).toEqual(Array(8).fill("PH001"))
       expect([yield* count("attempts"), yield* count("audit_events")]).toEqual([1, 1])
     })
   )

@@ -6,7 +6,7 @@ import { JsonText } from "@posthorn/domain/JsonText"
 import { connect, endpoint, workspace } from "@posthorn/testkit/Seeds"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Schedule } from "effect"
-import { problemOf } from "../../src/client/Statement.ts"
+import { sqlProblemOf } from "../../src/client/Statement.ts"
 import { DeliveriesRepo } from "../../src/repositories/DeliveriesRepo.ts"
 
 const seed = (slug: string) =>
@@ -97,7 +97,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
         const error = yield* Effect.flip(
           sql`select posthorn.publish(${slug}, ${type}, ${payload}::json, ${key})`
         )
-        expect([problemOf(error).code, problemOf(error).hint]).toEqual([code, hint])
+        expect([sqlProblemOf(error).code, sqlProblemOf(error).hint]).toEqual([code, hint])
       }
       expect(yield* stored).toEqual([1, 1, 1])
     })

@@ -7,7 +7,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
 import { EventsRepo } from "../../src/repositories/EventsRepo.ts"
 
-const CROWD = 100
+const AT_ONCE = 100
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -47,7 +47,7 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("known")
         const outcomes = yield* Effect.all(
-          numbers(CROWD).map((n) =>
+          numbers(AT_ONCE).map((n) =>
             Effect.either(publish(n % 7 === 3 ? "wsp_unknown" : workspaceId, String(n)))
           ),
           { concurrency: "unbounded" }
@@ -59,9 +59,9 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
         }
         const stored = yield* storedOf(workspaceId)
         expect(stored.map(({ payload }) => Number(payload))).toEqual(
-          numbers(CROWD).filter((n) => n % 7 !== 3)
+          numbers(AT_ONCE).filter((n) => n % 7 !== 3)
         )
-        expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(CROWD / 10)
+        expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(AT_ONCE / 10)
       })
     )
 

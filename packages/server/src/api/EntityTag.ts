@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 
 /** The members that a tag covers. */
-export type Settings = Pick<
+export type TaggedSettings = Pick<
   WebhookEndpoint,
   "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "request" | "enabled"
 >
@@ -22,7 +22,7 @@ export const entityTagOf = ({
   policy,
   request,
   url
-}: Settings): string => {
+}: TaggedSettings): string => {
   const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata, policy, request])
   return `"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
 }
@@ -33,7 +33,7 @@ const TAGS = /(W\/)?("[\x21\x23-\x7e\x80-\uffff]*")/g
 export const matching = (ifMatch: string | undefined) =>
   ifMatch === undefined
     ? undefined
-    : (present: Settings): boolean =>
+    : (present: TaggedSettings): boolean =>
         ifMatch.trim() === "*" ||
         [...ifMatch.matchAll(TAGS)].some(
           ([, weak, tag]) => weak === undefined && tag === entityTagOf(present)

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform"
 import { IdempotentCalls, type KeyedCall } from "@posthorn/capabilities/IdempotentCalls"
-import { compact, JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { compact, JsonText, parseJson, stringify, UNBOUNDED } from "@posthorn/domain/JsonText"
 import { CurrentOperator, CurrentPrincipal, type Operator, type Principal } from "@posthorn/domain/Principal"
 import { Effect, Either, Option } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -35,9 +35,6 @@ export interface Afterwards<A, R> {
   readonly seconds: number
   readonly run: (made: A) => Effect.Effect<A, never, R>
 }
-
-/** The body has already been parsed within bounds. */
-const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY, rawUnparsed: true }
 
 /** The body's members, each as its exact text without white space. Payloads are not parsed. */
 const compacted = (json: string, raw: ReadonlyArray<ReadonlyArray<string>>): string => {

@@ -114,7 +114,7 @@ export const readBody = (message: IncomingMessage, bounds: BodyBounds, deadline:
  */
 const FEW_VALUES = 300
 
-export const boundsOf = (raw: ReadonlyArray<ReadonlyArray<string>>) => ({
+export const parseBounds = (raw: ReadonlyArray<ReadonlyArray<string>>) => ({
   rawUnparsed: true,
   values: raw.some((path) => path.includes("*")) ? MAX_VALUES : FEW_VALUES
 })
@@ -125,7 +125,7 @@ export const parseBody = (
   raw: ReadonlyArray<ReadonlyArray<string>> = []
 ): Either.Either<unknown, InvalidRequest> => {
   if (text.trim() === "") return Either.left(invalid("", "The body is empty: send a JSON object"))
-  return Either.mapLeft(parseJson(text, raw, boundsOf(raw)), ({ message, path }) => invalid(path, message))
+  return Either.mapLeft(parseJson(text, raw, parseBounds(raw)), ({ message, path }) => invalid(path, message))
 }
 
 /** The platform's request with another body, and, for a tool call, with another method and target. */

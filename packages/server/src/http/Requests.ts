@@ -119,7 +119,7 @@ const readable = (url: string) => {
   return at < 0 ? segments : `${segments}?${lastOfEach(url.slice(at + 1))}`
 }
 
-const hasBody = (method: string) => method === "POST" || method === "PATCH"
+const mayHaveBody = (method: string) => method === "POST" || method === "PATCH"
 
 const tooLate = new ServiceUnavailable({ retryAfterSeconds: 2 })
 
@@ -144,7 +144,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
       return OAUTH.test(pathname) ? new NoAuthorizationServer() : new RouteNotFound()
     }
 
-    const boundsOf = (response: ServerResponse, pathname: string, { holder }: Call) => ({
+    const bodyBounds = (response: ServerResponse, pathname: string, { holder }: Call) => ({
       limitBytes: SIGN_IN.test(pathname) ? SIGN_IN_LIMIT : BODY_LIMIT,
       deadlineMs: bodyMs,
       // Behind the gate a body is read after authentication.
@@ -201,8 +201,8 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
             authenticate: () => bearer(headers.authorization, client)
           }
           const url = readable(arrived.url)
-          const request = hasBody(method!)
-            ? bounded(arrived, readBody(message, boundsOf(response, pathname, call), deadline), {
+          const request = mayHaveBody(method!)
+            ? bounded(arrived, readBody(message, bodyBounds(response, pathname, call), deadline), {
                 url
               })
             : url === arrived.url

@@ -15,15 +15,15 @@ import {
 } from "@effect/platform"
 import { type ContractEntry, keepsAnswers, membersOf } from "@posthorn/api-contract/Contract"
 import { InvalidRequest, type Issue, RouteNotFound } from "@posthorn/domain/Errors"
-import { JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { JsonText, parseJson, stringify, UNBOUNDED } from "@posthorn/domain/JsonText"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Context, Effect, Either, Option } from "effect"
+import { Context, Effect, Either, Option, Predicate } from "effect"
 import { MAX_ISSUES, pointer, UNKNOWN } from "../calls/DecodeMessages.ts"
 import { Failures } from "../calls/Failures.ts"
 import { answered } from "../calls/RequestMeters.ts"
 import type { Caller } from "../gate/AuthenticatedCaller.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
-import { bounded, boundsOf } from "../http/Admission.ts"
+import { bounded, parseBounds } from "../http/Admission.ts"
 import { requestSpans } from "../http/RequestSpans.ts"
 import { INVALID_PARAMS, PARSE_ERROR, RpcError } from "./JsonRpc.ts"
 import type { McpContext } from "./McpContext.ts"
@@ -49,12 +49,6 @@ interface Dealt {
 }
 
 const refused = (...issues: ReadonlyArray<Issue>) => new InvalidRequest({ issues })
-
-const isObject = (value: unknown): value is Arguments =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** The arguments have already been parsed within bounds. */
-const UNBOUNDED = { rawDepth: 100_000, rawUnparsed: true, values: Number.POSITIVE_INFINITY }
 
 /** Each argument as its exact text. */
 const textsOf = (text: string, args: Arguments): Readonly<Record<string, unknown>> =>
@@ -151,7 +145,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       text: string
     ): Effect.Effect<Arguments | InvalidRequest, RpcError> => {
       const raw = entry.rules.raw ?? []
-      const parsed = parseJson(text, raw, boundsOf(raw))
+      const parsed = parseJson(text, raw, parseBounds(raw))
       if (Either.isLeft(parsed)) {
         const { message, path, reason } = parsed.left
         return reason === "syntax"
@@ -159,7 +153,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
           : Effect.succeed(refused({ path, message }))
       }
       return Effect.succeed(
-        isObject(parsed.right)
+        Predicate.isRecord(parsed.right)
           ? parsed.right
           : refused({ path: "", message: "Expected an object of arguments" })
       )

@@ -4,7 +4,7 @@
  * Source: spec §4.7.
  */
 import { type ContractEntry, keepsAnswers } from "@posthorn/api-contract/Contract"
-import { JSONSchema, Option, type Schema, SchemaAST } from "effect"
+import { JSONSchema, Option, Predicate, type Schema, SchemaAST } from "effect"
 
 export interface ObjectSchema {
   readonly type: "object"
@@ -15,9 +15,6 @@ export interface ObjectSchema {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const mapValues = (members: Json, change: (value: unknown) => unknown) =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value)]))
@@ -58,7 +55,7 @@ const joinNull = (schema: Json): Json => {
 
 const clean = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(clean)
-  if (!isObject(schema)) return schema
+  if (!Predicate.isRecord(schema)) return schema
   const kept = Object.entries(schema).filter(
     ([name, value]) =>
       !NOISE.has(name) &&
@@ -118,7 +115,7 @@ const describe = (schema: Schema.Schema.Any): ObjectSchema => {
   const root = jsonSchemaOf(schema)
   const properties = Object.entries(root.properties).map(([name, member]) => {
     const description = descriptions[name]
-    if (!isObject(member) || description === undefined) return [name, member]
+    if (!Predicate.isRecord(member) || description === undefined) return [name, member]
     return [name, isIdOf(name, description) ? { type: member.type } : { description, ...member }]
   })
   return { ...root, properties: Object.fromEntries(properties) }
@@ -153,7 +150,7 @@ const listOf = (parts: ReadonlyArray<string>) => parts.join(" | ")
 
 /** The shape in TypeScript's notation, which models read as well at a tenth of the length. */
 const lineOf = (schema: unknown): string => {
-  if (!isObject(schema)) return "unknown"
+  if (!Predicate.isRecord(schema)) return "unknown"
   const {
     anyOf,
     enum: values,
@@ -180,7 +177,11 @@ const lineOf = (schema: unknown): string => {
 }
 
 const shortened = (member: unknown): unknown => {
-  if (!isObject(member) || !isObject(member.properties) || JSON.stringify(member).length < WORTH_A_LINE)
+  if (
+    !Predicate.isRecord(member) ||
+    !Predicate.isRecord(member.properties) ||
+    JSON.stringify(member).length < WORTH_A_LINE
+  )
     return member
   const { description, type } = member
   return { type, description: `${description} Shape: ${lineOf(member)}` }
@@ -241,7 +242,7 @@ const LEFT_OUT = new Set(["additionalProperties", "description", "format", "requ
  */
 const opened = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(opened)
-  if (!isObject(schema)) return schema
+  if (!Predicate.isRecord(schema)) return schema
   const kept = Object.entries(schema).filter(
     ([name, value]) =>
       !LEFT_OUT.has(name) && !(name === "enum" && (value as ReadonlyArray<unknown>).length > MOST_VALUES)
@@ -276,7 +277,7 @@ export const sharing = () => {
   const given = new Map<string, string>()
   const share = (schema: unknown, tool: string): unknown => {
     if (Array.isArray(schema)) return schema.map((each) => share(each, tool))
-    if (!isObject(schema)) return schema
+    if (!Predicate.isRecord(schema)) return schema
     const text = schema.type === "object" ? JSON.stringify(schema) : ""
     if (text.length >= WORTH_SHARING) {
       const before = given.get(text)

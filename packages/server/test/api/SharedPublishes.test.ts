@@ -6,7 +6,7 @@ import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, type Published } from "../Fixtures.ts"
 import { type Entered, entered, type Loose, TestServer, testServer } from "../TestServer.ts"
 
-const CROWD = 60
+const AT_ONCE = 60
 const FAN_OUT = 3
 
 type Body = Published & Loose
@@ -41,14 +41,14 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         const endpoints = yield* Effect.all(workspaces.map((ws) => makeEndpoint(ws)))
         const traceOf = (n: number) => String(n).padStart(32, "7")
         const answers = yield* atOnce(
-          numbers(CROWD).map((n) =>
+          numbers(AT_ONCE).map((n) =>
             post(workspaces[n % 3]!, { payload: n }, { traceparent: `00-${traceOf(n)}-${"1".repeat(16)}-01` })
           )
         )
 
-        expect(answers.map(({ status }) => status)).toEqual(numbers(CROWD).map(() => 202))
+        expect(answers.map(({ status }) => status)).toEqual(numbers(AT_ONCE).map(() => 202))
         const stored = (yield* Effect.all(workspaces.map(storedOf))).flat()
-        expect(stored).toHaveLength(CROWD)
+        expect(stored).toHaveLength(AT_ONCE)
         for (const [n, { body, headers }] of answers.entries()) {
           expect(stored.find(({ id }) => id === body.id)).toMatchObject({
             payload: String(n),
@@ -72,7 +72,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         yield* post(ws, { idempotencyKey: "used" })
 
         const answers = yield* atOnce(
-          numbers(CROWD).map((n) =>
+          numbers(AT_ONCE).map((n) =>
             n % 10 === 3
               ? post(ws, { eventType: "a.wide" })
               : n % 10 === 5
@@ -82,7 +82,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         )
 
         const tagOf = (n: number) => answers[n]!.body._tag
-        for (const n of numbers(CROWD)) {
+        for (const n of numbers(AT_ONCE)) {
           if (n % 10 === 3) {
             expect(answers[n]).toMatchObject({ status: 400, body: { issues: [{ path: "/eventType" }] } })
             expect(answers[n]!.text).toMatch(/LIMIT_FAN_OUT/)
@@ -99,7 +99,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
         const ws = yield* entered
         yield* makeEndpoint(ws)
         const answers = yield* atOnce(
-          numbers(CROWD).map((n) => post(ws, { idempotencyKey: `k${n % 4}`, payload: n % 4 }))
+          numbers(AT_ONCE).map((n) => post(ws, { idempotencyKey: `k${n % 4}`, payload: n % 4 }))
         )
         const again = yield* atOnce(numbers(4).map((n) => post(ws, { idempotencyKey: `k${n}`, payload: n })))
 
@@ -116,7 +116,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       Effect.gen(function* () {
         const ws = yield* entered
         const answers = yield* atOnce(
-          numbers(CROWD).map((n) => post(ws, { idempotencyKey: "k", payload: n % 2 }))
+          numbers(AT_ONCE).map((n) => post(ws, { idempotencyKey: "k", payload: n % 2 }))
         )
 
         const [event] = yield* storedOf(ws)
@@ -139,9 +139,9 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
 
         const waiting = yield* Effect.fork(post(ws, { idempotencyKey: "held" }))
         const others = yield* atOnce(
-          numbers(CROWD).map((n) => post(ws, n % 2 === 0 ? { payload: n } : { idempotencyKey: `free${n}` }))
+          numbers(AT_ONCE).map((n) => post(ws, n % 2 === 0 ? { payload: n } : { idempotencyKey: `free${n}` }))
         )
-        expect(others.map(({ status }) => status)).toEqual(numbers(CROWD).map(() => 202))
+        expect(others.map(({ status }) => status)).toEqual(numbers(AT_ONCE).map(() => 202))
         expect(waiting.unsafePoll()).toBeNull()
         yield* query("commit")
         expect(yield* Fiber.join(waiting)).toMatchObject({ status: 202, body: { duplicate: true } })
@@ -194,13 +194,13 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered
-        const others = yield* Effect.fork(atOnce(numbers(CROWD).map(() => post(ws, { payload: "other" }))))
-        const text = yield* pipelined(ws, url, CROWD)
+        const others = yield* Effect.fork(atOnce(numbers(AT_ONCE).map(() => post(ws, { payload: "other" }))))
+        const text = yield* pipelined(ws, url, AT_ONCE)
         yield* Fiber.join(others)
 
         const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
-        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(CROWD))
-        expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(CROWD / 4)
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(AT_ONCE))
+        expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(AT_ONCE / 4)
         expect(text.match(/evt_[0-9a-f]{29}/g)).toEqual(stored.map(({ id }) => id))
       })
     )
@@ -261,13 +261,13 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
           yield* Effect.sleep("20 millis")
         })
         const holding = yield* Effect.fork(Effect.forever(hold))
-        const side = yield* Effect.fork(atOnce(numbers(CROWD).map(() => post(ws, { payload: "other" }))))
-        for (const burst of numbers(6)) yield* pipelined(ws, url, CROWD, burst * CROWD)
+        const side = yield* Effect.fork(atOnce(numbers(AT_ONCE).map(() => post(ws, { payload: "other" }))))
+        for (const burst of numbers(6)) yield* pipelined(ws, url, AT_ONCE, burst * AT_ONCE)
         yield* Fiber.interrupt(holding)
         yield* Fiber.join(side)
 
         const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
-        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(6 * CROWD))
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(6 * AT_ONCE))
       })
     )
   }

@@ -9,7 +9,7 @@ import pg from "pg"
 import { makeEndpoint, type Published } from "../Fixtures.ts"
 import { type Entered, type Loose, TestServer, testServer } from "../TestServer.ts"
 
-const CROWD = 80
+const AT_ONCE = 80
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -77,7 +77,7 @@ it.scopedLive("§7.1 when the database ends its connections, nothing that was an
     })
     const publishing = yield* Effect.fork(
       Effect.all(
-        numbers(CROWD).map(() => publisher),
+        numbers(AT_ONCE).map(() => publisher),
         { concurrency: "unbounded" }
       )
     )
@@ -86,7 +86,7 @@ it.scopedLive("§7.1 when the database ends its connections, nothing that was an
     yield* Fiber.join(publishing)
     const again = yield* Effect.all(
       numbers(begun).map((n) => post(ws, n)),
-      { concurrency: CROWD }
+      { concurrency: AT_ONCE }
     )
     const events = yield* storedOf(query, ws)
     yield* stop
@@ -106,10 +106,10 @@ it.scopedLive("§10 a stopping server answers each publish that is under way, or
     const { query, server, stop } = yield* started
     const ws = yield* server.enter
     yield* makeEndpoint(ws)
-    yield* post(ws, CROWD)
+    yield* post(ws, AT_ONCE)
     const publishing = yield* Effect.fork(
       Effect.all(
-        numbers(CROWD).map((n) => ended(ws, n)),
+        numbers(AT_ONCE).map((n) => ended(ws, n)),
         { concurrency: "unbounded" }
       )
     )
@@ -142,18 +142,18 @@ it.scopedLive("§4.4 callers that leave do not affect publishes in the same stat
         )
       })
     const answers = yield* Effect.all(
-      numbers(CROWD).map((n) => Effect.zipRight(Effect.fork(abandon(n)), post(ws, CROWD + n))),
+      numbers(AT_ONCE).map((n) => Effect.zipRight(Effect.fork(abandon(n)), post(ws, AT_ONCE + n))),
       { concurrency: "unbounded" }
     )
     const again = yield* Effect.all(
-      numbers(2 * CROWD).map((n) => post(ws, n)),
+      numbers(2 * AT_ONCE).map((n) => post(ws, n)),
       { concurrency: "unbounded" }
     )
     const events = yield* storedOf(query, ws)
     yield* stop
 
-    expect(answers.map(({ status }) => status)).toEqual(numbers(CROWD).map(() => 202))
-    for (const n of numbers(CROWD)) expect(again[CROWD + n]!.body.duplicate).toBe(true)
-    expect(events).toHaveLength(2 * CROWD)
+    expect(answers.map(({ status }) => status)).toEqual(numbers(AT_ONCE).map(() => 202))
+    for (const n of numbers(AT_ONCE)) expect(again[AT_ONCE + n]!.body.duplicate).toBe(true)
+    expect(events).toHaveLength(2 * AT_ONCE)
   }).pipe(Effect.timeout("180 seconds"))
 )

@@ -3,7 +3,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
-import { problemOf } from "@posthorn/persistence/client/Statement"
+import { sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import { checkQuotas, writeQuotas } from "@posthorn/persistence/operations/Quotas"
 import { rows } from "@posthorn/testkit/Sql"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
@@ -174,7 +174,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
   const publishInSql = ({ slug }: Entered, key: string | null = null) =>
     rows`select id from posthorn.publish(${slug}, 'invoice.paid', '1', ${key})`.pipe(
       Effect.as("published"),
-      Effect.catchAll((error) => Effect.succeed(problemOf(error).code))
+      Effect.catchAll((error) => Effect.succeed(sqlProblemOf(error).code))
     )
 
   it.effect("§5.2 refuses to publish while the maximum of deliveries waits, over REST, MCP and SQL", () =>

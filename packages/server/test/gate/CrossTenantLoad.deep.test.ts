@@ -14,7 +14,7 @@ import { foreignOf, furnish, idsIn, pictureOf } from "./Tenants.ts"
 import { askedOf, type Transport, transportsOf } from "./Transports.ts"
 
 const ROUNDS = 40
-const CROWD = 24
+const AT_ONCE = 24
 const LEAST_ENDED = 20
 const WORDS = ["apple", "zebra"] as const
 
@@ -117,7 +117,7 @@ layer(quietly, { excludeTestServices: true })("two tenants at the same moment", 
             Array.from({ length: ROUNDS }, (_, n) => n).flatMap((n) =>
               round(a, foreign[0], n).flatMap((one, i) => [one, round(b, foreign[1], n)[i]!])
             ),
-            { concurrency: CROWD, discard: true }
+            { concurrency: AT_ONCE, discard: true }
           )
         )
         const ending = yield* Effect.fork(

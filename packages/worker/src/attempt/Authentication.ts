@@ -10,21 +10,21 @@ import type { ClientIdentity } from "@posthorn/egress/Origins"
 import { type TokenOwner, type Tokens, type Versioned, versionOf } from "@posthorn/egress/Tokens"
 import { Either, Redacted } from "effect"
 
-export type Authentication =
+export type RequestAuthentication =
   | { readonly kind: "none" }
   | { readonly kind: "oauth2"; readonly wanted: Versioned }
   | { readonly kind: "mtls"; readonly client: ClientIdentity; readonly validity: Validity }
   /** Its token endpoint, or its certificate, may not be used. */
   | { readonly kind: "broken" }
 
-export const NONE: Authentication = { kind: "none" }
-const BROKEN: Authentication = { kind: "broken" }
+export const NONE: RequestAuthentication = { kind: "none" }
+const BROKEN: RequestAuthentication = { kind: "broken" }
 
 export const authenticationOf = (
   { authentication }: RequestProfile,
   secrets: RequestSecrets | null,
   allowed: AllowedTargets
-): Authentication => {
+): RequestAuthentication => {
   const secret = secrets?.authentication ?? Redacted.make("")
   if (authentication?.kind === "oauth2") {
     const tokenUrl = Either.getOrNull(validateWebhookUrl(authentication.tokenUrl, allowed))
@@ -54,7 +54,7 @@ const GIVEN: Credentials = { kind: "given", token: null }
 const FAILED: Credentials = { kind: "failed" }
 
 export const credentialsOf = (
-  authentication: Authentication,
+  authentication: RequestAuthentication,
   owner: TokenOwner,
   tokens: Tokens,
   now: number

@@ -24,7 +24,7 @@ import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persi
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodePrivateKey, type SigningKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
 import { Data, Either, Option, Redacted, Schema } from "effect"
-import { type Authentication, authenticationOf, NONE } from "./Authentication.ts"
+import { authenticationOf, NONE, type RequestAuthentication } from "./Authentication.ts"
 import type { Resolve } from "./Policies.ts"
 
 export interface PreparedRequest {
@@ -36,7 +36,7 @@ export interface PreparedRequest {
   readonly evidence: Evidence
   /** Hides the request's secrets in an answer that repeats them; null if there are none. */
   readonly conceal: Conceal | null
-  readonly authentication: Authentication
+  readonly authentication: RequestAuthentication
 }
 
 type Conceal = (seen: Observation, token: Redacted.Redacted | null) => Observation
@@ -64,7 +64,7 @@ interface Target {
     readonly sent: Headers
     readonly shown: Headers
     readonly conceal: Conceal
-    readonly authentication: Authentication
+    readonly authentication: RequestAuthentication
   } | null
 }
 

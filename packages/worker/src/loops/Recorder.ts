@@ -12,7 +12,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { judge } from "@posthorn/domain/Verdict"
-import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
+import { isDatabaseAway, isInTheWay, sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import type { Disabled, Observed, Recorded, RecordedEach } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
@@ -26,8 +26,8 @@ import { recordAgain } from "../Schedules.ts"
 type Batch = ReadonlyArray<Settled>
 
 const LOCK_NOT_AVAILABLE = "55P03"
-const isBlocked = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
-const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(problemOf(error).code)
+const isBlocked = (error: SqlError) => sqlProblemOf(error).code === LOCK_NOT_AVAILABLE
+const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(sqlProblemOf(error).code)
 const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isBlocked(error)
 
 /** Batches on for this many linger times after the last outcome. */

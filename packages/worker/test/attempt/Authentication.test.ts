@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import type { RequestProfile } from "@posthorn/domain/RequestProfile"
+import type { AuthenticationProfile } from "@posthorn/domain/RequestSecrets"
 import { certificate } from "@posthorn/testkit/Certificates"
 import { type Behaviour, make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -20,12 +20,10 @@ import {
 
 const HIDDEN = { secret: true, fingerprint: "0123456789abcdef" } as const
 
-type Authentication = NonNullable<RequestProfile["authentication"]>
-
 const authenticated = (
   acme: Workspace,
   url: string,
-  authentication: Authentication,
+  authentication: AuthenticationProfile,
   secret: string,
   type?: string
 ) =>

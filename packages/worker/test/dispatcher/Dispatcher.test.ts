@@ -129,10 +129,10 @@ describe("dispatcher", () => {
   })
 
   it("§3.4 workspaces take turns, however many endpoints one of them has", () => {
-    const crowd = Array.from({ length: 40 }, (_, n) =>
-      rows(`crowd-${n}`, 2, { workspaceId: "wsp_crowd" })
+    const busy = Array.from({ length: 40 }, (_, n) =>
+      rows(`busy-${n}`, 2, { workspaceId: "wsp_busy" })
     ).flat()
-    const dispatcher = dispatcherWith(crowd, rows("single", 2, { workspaceId: "wsp_single" }))
+    const dispatcher = dispatcherWith(busy, rows("single", 2, { workspaceId: "wsp_single" }))
 
     expect(dispatcher.pick(4).filter(({ workspaceId }) => workspaceId === "wsp_single")).toHaveLength(2)
   })
@@ -186,13 +186,12 @@ describe("dispatcher", () => {
 
   it("§3.1 keeps memory free for every workspace, however many endpoints and deliveries another has", () => {
     const dispatcher = dispatcherOf({ maxWaiting: 2_000 })
-    for (let n = 0; n < 3_000; n++)
-      dispatcher.intake.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
-    const crowd = dispatcher.sizes.waiting
+    for (let n = 0; n < 3_000; n++) dispatcher.intake.add(rows(`busy-${n}`, 10, { workspaceId: "wsp_busy" }))
+    const busy = dispatcher.sizes.waiting
     dispatcher.intake.add(rows("single", 100, { workspaceId: "wsp_single" }))
 
-    expect(crowd).toBeLessThanOrEqual(1_500)
-    expect(dispatcher.sizes.waiting - crowd).toBe(100)
+    expect(busy).toBeLessThanOrEqual(1_500)
+    expect(dispatcher.sizes.waiting - busy).toBe(100)
   })
 
   it("§3.1 shares memory equally among workspaces that have more than it holds", () => {
@@ -207,15 +206,14 @@ describe("dispatcher", () => {
 
   it("§3.1 refills workspaces in turn, and skips those without free memory", () => {
     const dispatcher = dispatcherOf({ maxWaiting: 2_000 })
-    for (let n = 0; n < 3_000; n++)
-      dispatcher.intake.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
+    for (let n = 0; n < 3_000; n++) dispatcher.intake.add(rows(`busy-${n}`, 10, { workspaceId: "wsp_busy" }))
     expect(dispatcher.backlog.needsRefill).toBe(false)
     dispatcher.intake.add(rows("single", 1_000, { workspaceId: "wsp_single" }))
     const asks = (most: number) => dispatcher.backlog.toRefill(most).map(({ workspaceId }) => workspaceId)
     for (let n = 0; n < 100 && !asks(5_000).includes("wsp_single"); n++)
       answer(dispatcher, dispatcher.pick(100))
 
-    expect(new Set(asks(4))).toEqual(new Set(["wsp_crowd", "wsp_single"]))
+    expect(new Set(asks(4))).toEqual(new Set(["wsp_busy", "wsp_single"]))
   })
 
   it("§3.1 keeps slots free for workspaces that use few, whatever hangs in another", () => {

@@ -26,7 +26,7 @@ const endpointsOf = ({ id: workspaceId }: Workspace, count: number, url: string)
       box.seal({ workspaceId, endpointId }, Redacted.make(generateSecret())).toString("hex")
     )
     yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
-      select ${workspaceId}, e.id, ${url}, array['crowd.all'], true, decode(e.secret, 'hex')
+      select ${workspaceId}, e.id, ${url}, array['busy.all'], true, decode(e.secret, 'hex')
       from unnest(${ids}::text[], ${sealed}::text[]) as e(id, secret)`
   })
 
@@ -36,10 +36,10 @@ layer(Setting, { excludeTestServices: true })("a workspace beside one whose rece
     () =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
-        const [crowd, quiet] = [yield* workspace, yield* workspace]
-        yield* endpointsOf(crowd, 6_000, receiver.url("/hang"))
+        const [busy, quiet] = [yield* workspace, yield* workspace]
+        yield* endpointsOf(busy, 6_000, receiver.url("/hang"))
         yield* endpoint(quiet, receiver.url("/ok"))
-        yield* publish(crowd, 10, "crowd.all")
+        yield* publish(busy, 10, "busy.all")
         yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
 
         // Long enough that the other workspace's rows would have filled the memory.
@@ -56,16 +56,16 @@ layer(Setting, { excludeTestServices: true })("a workspace beside one whose rece
     [6, 50, 90]
   ] as const)(
     "§3.1 waits no longer for a slot because the receivers of %i others hang, %i endpoints each",
-    ([crowds, each, taken]) =>
+    ([workspaces, each, taken]) =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
         const quiet = yield* workspace
         yield* endpoint(quiet, receiver.url("/ok"))
         yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
-        for (let n = 0; n < crowds; n++) {
-          const crowd = yield* workspace
-          yield* endpointsOf(crowd, each, receiver.url("/hang"))
-          yield* publish(crowd, 4, "crowd.all")
+        for (let n = 0; n < workspaces; n++) {
+          const busy = yield* workspace
+          yield* endpointsOf(busy, each, receiver.url("/hang"))
+          yield* publish(busy, 4, "busy.all")
         }
         yield* receiver.waitFor(taken, "/hang")
 

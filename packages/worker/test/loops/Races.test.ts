@@ -1,7 +1,7 @@
 /** Two connections and one endpoint: what `posthorn.record` does while another transaction changes it, step by step. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { problemOf } from "@posthorn/persistence/client/Statement"
+import { sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import * as Records from "@posthorn/persistence/engine/Records"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { record, recordHere, waitingForLocks } from "../processes/Observations.ts"
@@ -143,7 +143,7 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
         const only = waiting[0]!
 
         const twice = yield* Effect.flip(record(acme, only, only))
-        expect(problemOf(twice).code).toBe(CARDINALITY_VIOLATION)
+        expect(sqlProblemOf(twice).code).toBe(CARDINALITY_VIOLATION)
         expect((yield* record(acme, only)).recorded).toBe(1)
         expect((yield* record(acme, only)).recorded).toBe(0)
         expect((yield* record(acme, { ...only, ordinal: 3 })).recorded).toBe(0)

@@ -8,7 +8,7 @@ import { pollerOf, quietQueue } from "./Polling.ts"
 const locks: SleepLocks = { take: () => Effect.succeed({ taken: [], others: [] }), release: Effect.void }
 
 /** More rows than a poll returns, due at one moment, while a transaction that has published stays open. */
-const crowded = (count: number, dueMs: number, openMs: number) => {
+const openBeside = (count: number, dueMs: number, openMs: number) => {
   const froms: Array<Cursor> = []
   const all = Array.from({ length: count }, (_, n): DueRow => {
     const deliveryId = `whd_${String(n).padStart(6, "0")}`
@@ -43,7 +43,7 @@ const crowded = (count: number, dueMs: number, openMs: number) => {
 describe("a poller that stopped at its limit", () => {
   it.scoped("§3.4 (Lanes) continues past what it has read while a transaction is open", () =>
     Effect.gen(function* () {
-      const { froms, queue } = crowded(10_000, 40, 20)
+      const { froms, queue } = openBeside(10_000, 40, 20)
       const { dispatcher, poller } = yield* pollerOf(queue)
       poller.listening(locks)
       dispatcher.take(0, null)

@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
-import { problemOf } from "@posthorn/persistence/client/Statement"
+import { sqlProblemOf } from "@posthorn/persistence/client/Statement"
 import { type Observed, Records, recording } from "@posthorn/persistence/engine/Records"
 import { Effect } from "effect"
 import type { Workspace } from "../Setting.ts"
@@ -56,7 +56,7 @@ export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
   return Effect.flatMap(Records, (records) => records.record(observations, "{}")).pipe(
     Effect.retry({
       times: 20,
-      while: (error) => [LOCK_NOT_AVAILABLE, SERIALIZATION_FAILURE].includes(problemOf(error).code ?? "")
+      while: (error) => [LOCK_NOT_AVAILABLE, SERIALIZATION_FAILURE].includes(sqlProblemOf(error).code ?? "")
     })
   )
 }

@@ -19,7 +19,7 @@ const kept = () => {
 const MOST_MIB = 32
 const HANGING = 100
 
-layer(Setting, { excludeTestServices: true })("a crowd of misbehaving receivers", (it) => {
+layer(Setting, { excludeTestServices: true })("a busy workspace of misbehaving receivers", (it) => {
   it.scoped(
     "§3.1 delays no good one, is recorded to the attempt, and takes a bounded number of connections",
     () =>

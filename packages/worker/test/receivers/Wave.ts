@@ -131,15 +131,15 @@ export const wave = (size: Size) =>
     const receiver = yield* makeReceiver({
       behaviours: { "/flap": flapping(told, false), "/flap-ends": flapping(told, true) }
     })
-    const [crowd, others] = [yield* workspace, yield* workspace]
+    const [busy, others] = [yield* workspace, yield* workspace]
     const urls = (count: number, path: string) => numbered(count, receiver.url(path))
-    yield* endpointsAt(crowd, "crowd.all", [
+    yield* endpointsAt(busy, "busy.all", [
       ...urls(size.hanging, "/hang"),
       ...urls(size.dripping, "/drip"),
       ...urls(size.flapping / 2, "/flap"),
       ...urls(size.flapping / 2, "/flap-ends")
     ])
-    for (const one of [crowd, others]) yield* endpointsAt(one, "good.all", urls(size.good, "/ok"))
+    for (const one of [busy, others]) yield* endpointsAt(one, "good.all", urls(size.good, "/ok"))
 
     let mostConnections = 0
     const watching = yield* Effect.fork(
@@ -147,32 +147,32 @@ export const wave = (size: Size) =>
         mostConnections = Math.max(mostConnections, receiver.connections.open)
       }).pipe(Effect.delay("20 millis"), Effect.forever)
     )
-    const waiting = yield* publish(crowd, 1, "crowd.all")
-    const isDone = Effect.map(recordedOf([crowd]), (rows) => {
+    const waiting = yield* publish(busy, 1, "busy.all")
+    const isDone = Effect.map(recordedOf([busy]), (rows) => {
       const open = rows.filter(({ status }) => status === "pending" || status === "failed")
       return open.length === 0
     })
     // A machine that stalls long enough disables good receivers, too; events published then are missed.
     const enableAll = sql`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
-      generation = generation + 1 where not enabled and workspace_id in ${sql.in([crowd.id, others.id])}`
+      generation = generation + 1 where not enabled and workspace_id in ${sql.in([busy.id, others.id])}`
     let published = waiting.length
     let rounds = 0
     let beside = 0
     while (rounds < size.rounds || !(yield* isDone)) {
       yield* enableAll
-      for (const one of [crowd, others]) published += (yield* publish(one, 1, "good.all")).length
+      for (const one of [busy, others]) published += (yield* publish(one, 1, "good.all")).length
       if (!(yield* isDone)) beside += 1
       rounds += 1
       yield* Effect.sleep(`${ROUND_MS} millis`)
     }
-    for (const one of [crowd, others]) yield* until(Effect.zipRight(enableAll, queued(one)), (n) => n === 0)
+    for (const one of [busy, others]) yield* until(Effect.zipRight(enableAll, queued(one)), (n) => n === 0)
     yield* until(
-      Effect.map(recordedOf([crowd]), (rows) => rows.filter(({ status }) => status === "failed").length),
+      Effect.map(recordedOf([busy]), (rows) => rows.filter(({ status }) => status === "failed").length),
       (n) => n === 0
     )
     yield* Fiber.interrupt(watching)
 
-    const recorded = yield* recordedOf([crowd, others])
+    const recorded = yield* recordedOf([busy, others])
     const came = new Map<string, Array<number>>()
     for (const request of receiver.received)
       came.set(idOf(request), [...(came.get(idOf(request)) ?? []), request.at])
@@ -184,7 +184,7 @@ export const wave = (size: Size) =>
       ...good.map(({ at, id }) => (came.get(id)?.[0] ?? Number.POSITIVE_INFINITY) - Date.parse(at))
     )
     const hung = receiver.receivedAt("/hang").map(({ at }) => at)
-    const crowdMs = Math.max(...hung) - Math.min(...hung)
+    const busyMs = Math.max(...hung) - Math.min(...hung)
     const slots = workerSettings.batchSize * workerSettings.maxConcurrency
     const claims: ReadonlyArray<readonly [boolean, string]> = [
       [recorded.length === published, `${recorded.length} deliveries instead of ${published}`],
@@ -199,11 +199,11 @@ export const wave = (size: Size) =>
       [came.size === recorded.length, `${came.size} deliveries came, and ${recorded.length} are on record`],
       [beside > 1, "the good ones were published to when the others were done"],
       [
-        slowestMs < crowdMs / 2,
-        `a good one waited ${Math.round(slowestMs)} ms of the crowd's ${Math.round(crowdMs)}`
+        slowestMs < busyMs / 2,
+        `a good one waited ${Math.round(slowestMs)} ms of the busy one's ${Math.round(busyMs)}`
       ],
       [mostConnections <= slots + KEPT + CLOSING, `${mostConnections} connections at once`],
-      [mostConnections >= slots / 2, `only ${mostConnections} connections at once: nothing was crowded`]
+      [mostConnections >= slots / 2, `only ${mostConnections} connections at once: the slots were not busy`]
     ]
     return {
       wrong: claims.flatMap(([holds, said]) => (holds ? [] : [said])),

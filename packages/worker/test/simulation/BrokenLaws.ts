@@ -200,7 +200,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     engine: () => without(InDoubt, "written")
   },
   "L18: a workspace takes every slot that is free": {
-    mood: "crowd",
+    mood: "hanging",
     engine: () => {
       const { mayPick } = SlotShares.prototype
       SlotShares.prototype.mayPick = function (lane, free) {
@@ -213,7 +213,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }
   },
   "L18: a workspace fills all of memory": {
-    mood: "crowd",
+    mood: "hanging",
     tuning: { maxWaiting: 60 },
     engine: () => {
       const { equalShares, hasRoom, limit } = Memory.prototype

@@ -9,10 +9,10 @@ import type { Chance } from "./VirtualTime.ts"
 
 /**
  * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. `stoppedListening`: only notifications are
- * not heard for a while; there is one worker, which is otherwise on time. `crowd`, `joining`: only some receivers hang, and rows
- * are locked (Crowd.ts).
+ * not heard for a while; there is one worker, which is otherwise on time. `hanging`, `joining`: only some receivers hang, and rows
+ * are locked (OddWorkspaces.ts).
  */
-export type Mood = "trouble" | "calm" | "deaf" | "crowd" | "joining"
+export type Mood = "trouble" | "calm" | "deaf" | "hanging" | "joining"
 
 export interface FaultPlan {
   /** The longest time between the beginning of a statement and its answer, when nothing delays it. */
@@ -77,7 +77,7 @@ const PROMPT: FaultPlan = {
 export const faultPlanOf = (chance: Chance, mood: Mood): FaultPlan =>
   mood === "deaf"
     ? PROMPT
-    : mood === "crowd" || mood === "joining"
+    : mood === "hanging" || mood === "joining"
       ? { ...PROMPT, slots: 20 }
       : {
           slowestMs: chance.magnitude(1, SLOWEST_MS),

@@ -76,7 +76,7 @@ const terminalIsFinal: Law = (world) =>
 const ASKED = /"retry-after":"(\d+)"/
 
 /** The earliest and latest wait after an attempt; null when it was the last. */
-const boundsOf = (world: Judged, fact: Recorded): readonly [number, number] | null => {
+const waitsAfter = (world: Judged, fact: Recorded): readonly [number, number] | null => {
   const { honorRetryAfter, jitter, waitsMs } = policyOf(world, fact)
   const wait = waitsMs[fact.observed.ordinal - 1]
   if (wait === undefined) return null
@@ -94,7 +94,7 @@ const schedule: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) =>
     facts.flatMap((fact, n) => {
       if (fact.observed.status !== "failed") return []
-      const bounds = boundsOf(world, fact)
+      const bounds = waitsAfter(world, fact)
       const next = facts[n + 1]?.observed
       const wait = fact.observed.waitMs
       // Attempts of real processes are identified by their times only.
@@ -225,7 +225,7 @@ const poison: Law = (world) => {
   const given = world.model.facts.flatMap((fact) => (fact.kind === "dead_lettered" ? [fact.deliveryId] : []))
   const isSpent = (id: string) => {
     const last = attempts.get(id)?.at(-1)
-    return last !== undefined && boundsOf(world, last) === null
+    return last !== undefined && waitsAfter(world, last) === null
   }
   const innocent = given.filter((id) => id !== world.poison && !isSpent(id))
   const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length

@@ -83,7 +83,7 @@ export const simulation = (trouble: number, others: number) =>
     it(
       "§3.1 sends one workspace's deliveries in time, whatever hangs in another",
       async () => {
-        expect(await problems(range(1, others), "crowd")).toEqual([])
+        expect(await problems(range(1, others), "hanging")).toEqual([])
       },
       DEADLINE_MS
     )

@@ -27,11 +27,11 @@ import * as Engine from "../../src/Engine.ts"
 import type { Hearer } from "../../src/polling/Listener.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
-import { type Crowd, crowds, planCrowd } from "./Crowd.ts"
 import { type Answered, type Endpoint, type EndpointChange, type Post, type Secret, SHARDS } from "./Facts.ts"
 import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
+import { type OddWorkspaces, oddWorkspaces, planOdd } from "./OddWorkspaces.ts"
 import { policyOf } from "./Policies.ts"
 import { Shares, type Worker } from "./Shares.ts"
 import { lockNotAvailable, Slowness } from "./Slowness.ts"
@@ -96,7 +96,7 @@ export class World implements Judged {
   private readonly readWithinMs: number
   private readonly seed: number
   private readonly mood: Mood
-  private readonly crowd: Crowd | null
+  private readonly oddOnes: OddWorkspaces | null
   /** Endpoints of which a session has locked a row. */
   private readonly lockedRows = new Set<string>()
   private trouble = true
@@ -106,7 +106,7 @@ export class World implements Judged {
   constructor(seed: number, { mood = "trouble", sabotage, tuning }: WorldOptions = {}) {
     this.seed = seed
     this.mood = mood
-    this.crowd = mood === "crowd" || mood === "joining" ? crowds[mood] : null
+    this.oddOnes = mood === "hanging" || mood === "joining" ? oddWorkspaces[mood] : null
     this.chance = makeChance(seed)
     this.laterChance = makeChance(seed + 500_000)
     const plan = faultPlanOf(this.chance, mood)
@@ -135,10 +135,11 @@ export class World implements Judged {
   }
 
   get fairUntil(): ((deliveryId: string) => number) | undefined {
-    const { crowd } = this
-    return crowd === null
+    const { oddOnes } = this
+    return oddOnes === null
       ? undefined
-      : (deliveryId) => (this.commits.get(deliveryId)?.committedAt ?? Number.POSITIVE_INFINITY) + crowd.fairMs
+      : (deliveryId) =>
+          (this.commits.get(deliveryId)?.committedAt ?? Number.POSITIVE_INFINITY) + oddOnes.fairMs
   }
 
   /** At once when it was heard, or when a poll starts early enough; otherwise when somebody listens again. */
@@ -154,9 +155,9 @@ export class World implements Judged {
 
   /** Runs the whole story; afterwards the laws can be read from this object. */
   play(): void {
-    if (this.crowd === null) this.scatter()
-    else this.gather(this.crowd)
-    this.planned = this.mood === "deaf" || this.crowd !== null ? 1 : 1 + this.chance.below(3)
+    if (this.oddOnes === null) this.scatter()
+    else this.gather(this.oddOnes)
+    this.planned = this.mood === "deaf" || this.oddOnes !== null ? 1 : 1 + this.chance.below(3)
     for (let n = 0; n < this.planned; n++)
       this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
     this.publish()
@@ -185,8 +186,8 @@ export class World implements Judged {
   }
 
   private publish(): void {
-    if (this.crowd !== null) {
-      planCrowd(this.crowd, {
+    if (this.oddOnes !== null) {
+      planOdd(this.oddOnes, {
         time: this.time,
         chance: this.chance,
         model: this.model,
@@ -227,7 +228,7 @@ export class World implements Judged {
       this.addEndpoint(n, `wsp_${n % 2}`, this.chance.oneOf(this.plan.manners))
   }
 
-  private gather({ joinsAtMs, odd, quiet }: Crowd): void {
+  private gather({ joinsAtMs, odd, quiet }: OddWorkspaces): void {
     for (const { endpoint, manner, workspaceId } of [...odd, ...quiet])
       this.addEndpoint(endpoint, workspaceId, manner)
     if (joinsAtMs === undefined) return

@@ -5,7 +5,7 @@
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 import { Count, Id } from "../../client/internal/Columns.ts"
-import type { RowOf } from "../../client/Prepared.ts"
+import type { RowOf } from "../../client/PreparedStatements.ts"
 
 export interface LaneRef {
   readonly workspaceId: WorkspaceId

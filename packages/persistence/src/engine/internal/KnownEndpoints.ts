@@ -8,7 +8,7 @@ import type { EndpointId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 import { LRUCache } from "lru-cache"
 import { Bytes, Count } from "../../client/internal/Columns.ts"
-import type { RowOf } from "../../client/Prepared.ts"
+import type { RowOf } from "../../client/PreparedStatements.ts"
 import { policyOf, type VersionedPolicy } from "./Policies.ts"
 
 /** An endpoint at dispatch; the same object until something of it changes. */

@@ -5,7 +5,7 @@
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
-import { plain, type Run, statement } from "../../client/Prepared.ts"
+import { plain, type Run, statement } from "../../client/PreparedStatements.ts"
 import type { DueRow } from "./DueRows.ts"
 import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
 

@@ -6,7 +6,7 @@
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
 import { Count } from "../../client/internal/Columns.ts"
-import { plain, type RowOf, type Run, rowOf, statement } from "../../client/Prepared.ts"
+import { plain, type RowOf, type Run, rowOf, statement } from "../../client/PreparedStatements.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
 /** How far a shard has been read: every row up to this one was seen, if it was visible then. */

@@ -18,7 +18,7 @@ import { columnsOf, Id } from "../../client/internal/Columns.ts"
 import { makeKeyedSemaphores } from "../../client/internal/KeyedSemaphores.ts"
 import { makeLockWaits } from "../../client/internal/LockWaits.ts"
 import { rows } from "../../client/Rows.ts"
-import { isDatabaseAway, isInTheWay, problemOf } from "../../client/Statement.ts"
+import { isDatabaseAway, isInTheWay, sqlProblemOf } from "../../client/Statement.ts"
 import { makeBatcher } from "./Batcher.ts"
 
 export interface NewEvent {
@@ -65,7 +65,7 @@ const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "mes
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
 /** One publish, or another transaction, made the statement fail; nothing was stored. */
-const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(problemOf(error).code)
+const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(sqlProblemOf(error).code)
 
 export const makePublishing = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

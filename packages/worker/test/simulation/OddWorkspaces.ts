@@ -1,7 +1,7 @@
 /**
  * Worlds in which only some workspaces are odd, and quiet ones send a delivery now and then.
  *
- * - `crowd`: all receivers of six workspaces hang: more of them than there are slots, with enough waiting for each.
+ * - `hanging`: all receivers of six workspaces hang: more of them than there are slots, with enough waiting for each.
  * - `joining`: in each shard one receiver answers after a time longer than a worker waits for it, and one endpoint's row is
  *   locked by somebody, while a second worker joins.
  */
@@ -9,7 +9,7 @@ import { SHARDS } from "./Facts.ts"
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
-const CROWD_AT_MS = 3_500
+const ODD_AT_MS = 3_500
 const QUIET_FROM_MS = 4_500
 const QUIET_FOR_MS = 15_000
 
@@ -19,7 +19,7 @@ interface Member {
   readonly manner: string
 }
 
-export interface Crowd {
+export interface OddWorkspaces {
   readonly odd: ReadonlyArray<Member>
   /** Deliveries to each of them. */
   readonly each: number
@@ -30,7 +30,7 @@ export interface Crowd {
   readonly fairMs: number
   /** When the second worker comes. */
   readonly joinsAtMs?: number
-  /** The rows of odd members whose manner is `locked` are locked from the crowd's publish on, for so long. */
+  /** The rows of odd members whose manner is `locked` are locked from their publish on, for so long. */
   readonly lockedMs?: number
 }
 
@@ -39,9 +39,9 @@ const members = (count: number, from: number, workspaceOf: (n: number) => string
 
 const HANGING = 40
 
-export const crowds: Readonly<Record<"crowd" | "joining", Crowd>> = {
-  crowd: {
-    odd: members(HANGING, 0, (n) => `wsp_crowd_${n % 6}`, "hang"),
+export const oddWorkspaces: Readonly<Record<"hanging" | "joining", OddWorkspaces>> = {
+  hanging: {
+    odd: members(HANGING, 0, (n) => `wsp_odd_${n % 6}`, "hang"),
     each: 8,
     quiet: members(1, HANGING, () => "wsp_quiet", "ok"),
     count: 30,
@@ -62,7 +62,7 @@ export const crowds: Readonly<Record<"crowd" | "joining", Crowd>> = {
   }
 }
 
-interface Crowding {
+interface OddPlan {
   readonly time: VirtualTime
   readonly chance: Chance
   readonly model: Model
@@ -73,9 +73,9 @@ interface Crowding {
   readonly lock: (endpointId: string, milliseconds: number) => void
 }
 
-export const planCrowd = (
-  { count, each, lockedMs = 0, odd, quiet }: Crowd,
-  { chance, committed, idOf, lock, model, notify, time }: Crowding
+export const planOdd = (
+  { count, each, lockedMs = 0, odd, quiet }: OddWorkspaces,
+  { chance, committed, idOf, lock, model, notify, time }: OddPlan
 ): void => {
   const publish = (deliveryId: string, { endpoint }: Member) => {
     const { shard } = model.endpoints.get(idOf(endpoint))!
@@ -85,9 +85,9 @@ export const planCrowd = (
     if (asleep) notify(time.now * 1000, shard)
   }
   const of = <A>(all: ReadonlyArray<A>, n: number) => all[n % all.length]!
-  time.after(CROWD_AT_MS, () => {
+  time.after(ODD_AT_MS, () => {
     for (const member of odd) if (member.manner === "locked") lock(idOf(member.endpoint), lockedMs)
-    for (let n = 0; n < odd.length * each; n++) publish(`whd_crowd_${String(n).padStart(4, "0")}`, of(odd, n))
+    for (let n = 0; n < odd.length * each; n++) publish(`whd_odd_${String(n).padStart(4, "0")}`, of(odd, n))
   })
   const between = QUIET_FOR_MS / count
   for (let n = 0; n < count; n++) {

@@ -51,8 +51,8 @@ export type Run = <A>(
   values: ReadonlyArray<string | number>
 ) => Effect.Effect<ReadonlyArray<A>, SqlError>
 
-export class Prepared extends Context.Tag("@posthorn/persistence/client/Prepared")<
-  Prepared,
+export class PreparedStatements extends Context.Tag("@posthorn/persistence/client/PreparedStatements")<
+  PreparedStatements,
   { readonly run: Run }
 >() {}
 
@@ -92,8 +92,8 @@ const runOn =
     )
 
 /** Connects to the same database as the pool of `PgClient`. */
-export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
-  Prepared,
+export const layer: Layer.Layer<PreparedStatements, never, PgClient> = Layer.scoped(
+  PreparedStatements,
   Effect.gen(function* () {
     const { config } = yield* PgClient
     const pool = yield* open(config)
