@@ -24,7 +24,6 @@ const offset = gauge(
   "This machine's clock minus the database's, in seconds; 0 before the database was asked."
 )
 
-/** Such as `600.0 s ahead of the database's`. */
 export const describeOffset = (milliseconds: number): string =>
   `${(Math.abs(milliseconds) / 1000).toFixed(1)} s ${milliseconds > 0 ? "ahead of" : "behind"} the database's`
 
@@ -41,7 +40,7 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
       /** Milliseconds since 1970, by this machine's clock until the database was asked. */
       const now = (): number =>
         origin === undefined ? clock.unsafeCurrentTimeMillis() : Math.floor(origin + elapsed(clock))
-      /** This machine's time minus the database's, in milliseconds. */
+      /** In milliseconds. */
       const off = (): number => clock.unsafeCurrentTimeMillis() - now()
 
       return {
@@ -62,7 +61,6 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
               : wrong.failed(`${describeOffset(off())}. Set both by NTP`)
           }),
         isTooFarOff: () => Math.abs(off()) > MOST_OFF_MS,
-        /** The worker of this process, if there is one, reports whether it has stopped because of its clock. */
         setStopped: (value: boolean) => {
           stopped = value
         },

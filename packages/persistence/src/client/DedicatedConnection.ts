@@ -19,13 +19,12 @@ export interface DedicatedConnection {
     row?: Schema.Schema<A>
   ) => Effect.Effect<ReadonlyArray<A>, SqlError>
   readonly onNotification: (heard: (payload: string) => void) => void
-  /** Fails when the connection breaks. */
   readonly broken: Effect.Effect<never, SqlError>
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
-/** Below the fence of 3 s: after that the worker has given up the answer. */
+/** Below the lease timeout of 3 s: later the worker has given up the answer. */
 const LOCK_TIMEOUT = "2 seconds"
 
 const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
@@ -73,8 +72,7 @@ const open = (
         onTimeout: () => failed("Failed to connect")(new Error("No answer"))
       })
     )
-    // Prepared: most of these statements run each second, and planning those of the worker's beat each time costs PostgreSQL
-    // 2 ms.
+    // Planning those of the heartbeat each second costs PostgreSQL 2 ms.
     const names = new Map<string, string>()
     const nameOf = (statement: string): string => {
       const name = names.get(statement) ?? `statement_${names.size}`

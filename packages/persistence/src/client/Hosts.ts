@@ -7,7 +7,6 @@ import pg from "pg"
 
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s
 
-/** The parameter that tells libpq the same; the driver does not know it. */
 const SESSION = "target_session_attrs"
 
 const withoutSession = (url: URL, text: string) => {
@@ -41,7 +40,6 @@ export interface Asked extends Address {
   readonly error: unknown
 }
 
-/** None of several hosts accepts writes. */
 export class NoPrimary extends Error {
   readonly asked: ReadonlyArray<Asked>
 
@@ -60,7 +58,7 @@ export const acceptsWrites = async (client: pg.Client): Promise<boolean> => {
   return rows[0]?.transaction_read_only === "off"
 }
 
-/** Asks one host on a new connection; never fails. */
+/** Never fails. */
 export const ask = async (url: string): Promise<Asked> => {
   const client = new pg.Client({
     connectionString: url,

@@ -6,7 +6,6 @@ import { rows } from "./Rows.ts"
 
 type Query<A> = (text: TemplateStringsArray, ...parts: ReadonlyArray<unknown>) => Effect.Effect<A>
 
-/** All rows. */
 export const all = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Query<ReadonlyArray<A>> => {
   const statement = rows(sql, row)
   return (text, ...parts) => Effect.orDie(statement(text, ...parts))
@@ -17,7 +16,6 @@ const seen =
   (text, ...parts) =>
     Effect.map(statement(text, ...parts), see)
 
-/** The first row, if there is one. */
 export const first = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Query<A | undefined> =>
   seen(all(sql, row), ([found]) => found)
 
@@ -25,17 +23,14 @@ export const first = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): 
 export const one = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Query<A> =>
   seen(all(sql, row), ([found]) => found!)
 
-/** The count `n` that a statement returns. */
 export const counted = (sql: SqlClient): Query<number> => seen(all(sql, Counted), ([found]) => found!.n)
 
-/** Whether a statement returns a row. */
 export const hasRow = (sql: SqlClient): Query<boolean> =>
   seen(
     (text, ...parts) => Effect.orDie(sql(text, ...parts)),
     (found) => found.length > 0
   )
 
-/** Runs a statement that returns nothing of interest. */
 export const execute =
   (sql: SqlClient): Query<void> =>
   (text, ...parts) =>

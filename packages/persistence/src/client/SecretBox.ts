@@ -23,7 +23,6 @@ interface MasterKey {
   readonly key: Buffer
 }
 
-/** No master key of this process opens the secret. */
 export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
   readonly endpointId: EndpointId
 }> {
@@ -45,15 +44,12 @@ const purposeOf = (row: SecretRow) => ("endpointId" in row && row.of !== undefin
 export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretBox")<
   SecretBox,
   {
-    /** Seals a text for the row. */
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
-    /** Opens what was sealed for the row. */
     readonly open: (row: SecretRow, sealed: Uint8Array) => Either.Either<Redacted.Redacted, SecretUnreadable>
     /** A digest that nobody can compare with guesses without a master key. */
     readonly fingerprint: (row: SecretRow, digest: Uint8Array) => Buffer
     /** Whether the fingerprint is that of this digest; false if its master key is gone. */
     readonly isFingerprint: (row: SecretRow, digest: Uint8Array, fingerprint: Uint8Array) => boolean
-    /** Whether it was sealed with the newest key. */
     readonly isCurrent: (sealed: Uint8Array) => boolean
   }
 >() {}

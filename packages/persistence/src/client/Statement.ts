@@ -15,7 +15,6 @@ export const UNIQUE_VIOLATION = "23505"
 const FOREIGN_KEY_VIOLATION = "23503"
 export const LOCK_NOT_AVAILABLE = "55P03"
 
-/** PostgreSQL's report on a failed statement. */
 export interface SqlProblem {
   readonly code?: string
   readonly message: string
@@ -84,7 +83,6 @@ const AWAY = /^(08|28|3D000|53|57P0|58|25006|55P03|40001|40P01|57014)/
  */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/
 
-/** Whether this defect means that the database cannot be reached, or cannot serve at the moment. */
 export const isDatabaseAway = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code } = sqlProblemOf(defect)
@@ -98,11 +96,8 @@ export const isWorkspaceGone = (defect: unknown): boolean => {
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
 
-/** The filters of a list of events or deliveries. */
 export interface Times {
-  /** Created then or later. */
   readonly since?: string | undefined
-  /** Created before then. */
   readonly until?: string | undefined
 }
 

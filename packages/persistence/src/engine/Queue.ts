@@ -1,10 +1,8 @@
 /**
- * The queue as a worker reads it: due deliveries, what an attempt needs, and the claims that are written down.
+ * The queue as a worker reads it: due deliveries, what an attempt needs, and stored claims.
  *
- * Reading cursors nothing: the owner of a shard remembers what it holds. So most claims cost no write, and a repeated poll
- * does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their plans. Times are
- * microseconds since 1970 by the database's clock. internal/ has a poll (Polls.ts), its rows (DueRows.ts), the content of attempts
- * (Loads.ts), and endpoints and policies as they were read last (KnownEndpoints.ts, Policies.ts). Source: spec §3.1, §8 and §3.4.
+ * Reading writes nothing: the owner of a shard remembers what it read. The statements are functions in
+ * migrations/0004_engine.sql. Times are microseconds since 1970 by the database's clock. Source: spec §3.1, §8 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -34,11 +32,11 @@ export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
 export interface EndpointFirsts {
   readonly rows: ReadonlyArray<DueRow>
-  /** Where to continue; null after the last endpoint. */
+  /** Null after the last endpoint. */
   readonly next: LaneRef | null
 }
 
-/** A claim to write down. `count` is the new number of claims, so writing it twice counts it once. */
+/** `count` is the new total, so writing it twice counts it once. */
 export interface Claim {
   readonly row: DueRow
   readonly count: number
@@ -50,23 +48,19 @@ export type ClaimOutcome = typeof ClaimOutcome.Type
 
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
-/** An endpoint with a rate limit. */
 export interface RateLimited extends LaneRef, RateLimit {
-  /** Most attempts that its last owner may have made and not recorded. */
+  /** By its last owner. */
   readonly mostUnrecorded: number
 }
 
-/** Starts of an endpoint's attempts within the window of its rate limit. */
 export interface Starts {
-  /** How long ago each was, the last one first. */
+  /** The last one first. */
   readonly agesMs: ReadonlyArray<number>
 }
 
-/** The rows of one endpoint from this due time and delivery on. */
 export interface Refill extends LaneRef {
   readonly due: number
   readonly deliveryId: DeliveryId
-  /** The number of rows. */
   readonly wanted: number
 }
 
@@ -74,8 +68,8 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   Queue,
   {
     /**
-     * What became due past the cursors, at most `perShard` rows of each shard, without the endpoints in `skip`. If `skip` is
-     * not empty, it scans at most `scanLimit` rows in each shard.
+     * At most `perShard` rows of each shard past its cursor, without the endpoints in `skip`. With `skip` it scans at most
+     * `scanLimit`.
      */
     readonly due: (
       cursors: ReadonlyArray<Cursor>,
@@ -83,30 +77,24 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       perShard: number,
       scanLimit: number
     ) => Effect.Effect<Due, SqlError>
-    /**
-     * The first due row of each enabled endpoint in all shards. Looks at `most` endpoints that have rows, starting after `after`
-     * (null: from the beginning).
-     */
+    /** Of `most` endpoints that have rows, after `after` (null: from the beginning). */
     readonly firstOfEndpoints: (
       after: LaneRef | null,
       most: number
     ) => Effect.Effect<EndpointFirsts, SqlError>
-    /** When the next row of these shards becomes due, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** Due rows of single enabled endpoints, each endpoint's by due time. */
     readonly dueOfEndpoints: (
       refills: ReadonlyArray<Refill>
     ) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
-    /** In the order of `rows`; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
+    /** In the order of `rows`; null for a delivery that is gone or recorded. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
     /**
-     * When attempts of these endpoints started, within the windows of their rate limits. Attempts that an owner that died may not have
-     * recorded count as started when that owner has stopped.
+     * Within the windows of their rate limits. Attempts that a dead owner may have made count as started when it has stopped.
      */
     readonly startsSince: (
       limited: ReadonlyArray<RateLimited>
     ) => Effect.Effect<ReadonlyArray<Starts>, SqlError>
-    /** Writes claims down; gives the outcome by delivery. Deliveries that are gone are left out. */
+    /** By delivery. Deliveries that are gone are left out. */
     readonly countClaims: (
       claims: ReadonlyArray<Claim>,
       limit: number,

@@ -1,9 +1,6 @@
 /**
- * Stores the outcomes of attempts, and marks deliveries whose retries are spent.
- *
- * `record` takes everything that finished since the last call, in the order in which it finished, and writes it in one
- * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is repeated.
- * What it writes and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
+ * Stores the outcomes of attempts, and marks deliveries whose retries are spent. `record` writes all that has finished in one
+ * transaction; repeating it changes nothing (migrations/0003_record.sql). Source: spec §2.3, §3.1 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -27,7 +24,6 @@ import { policyOf, type VersionedPolicy } from "./internal/Policies.ts"
 
 export type { VersionedPolicy } from "./internal/Policies.ts"
 
-/** One judged attempt. */
 export interface Observed {
   readonly workspaceId: WorkspaceId
   readonly deliveryId: DeliveryId
@@ -36,32 +32,28 @@ export interface Observed {
   readonly ordinal: number
   readonly attemptId: AttemptId
   readonly status: AttemptStatus
-  /** When it began, in milliseconds since 1970; the signed timestamp is in whole seconds of it. */
+  /** Milliseconds since 1970; the signed timestamp has its whole seconds. */
   readonly at: number
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
   readonly failureDetail: FailureDetail | null
-  /** The value of `webhook-signature`, from which the headers of a request without a profile are made; else null. */
+  /** `webhook-signature` of a request without a profile; else null. */
   readonly signature: string | null
-  /** The headers of a request with a profile, as a JSON object without secrets; else null. */
+  /** Of a request with a profile, as a JSON object without secrets; else null. */
   readonly requestHeaders: string | null
   readonly responseBody: string | null
-  /** The URL of the request. */
   readonly url: string
   /** A JSON object, or null. */
   readonly responseHeaders: string | null
-  /** Whether its endpoint had a rate limit when it began. */
   readonly rateLimited: boolean
   readonly waitMs: number | null
   readonly exhausted: boolean
   /** Null when it was delivered. */
   readonly disables: Disables | null
-  /** The version of the policy by which it was judged. */
   readonly policyVersion: string
 }
 
-/** An endpoint that was disabled, and the reason. */
 export interface Disabled {
   readonly endpointId: string
   readonly reason: DisabledReason
@@ -71,24 +63,16 @@ export interface Recorded {
   /** Observations that were the first of their ordinal; others changed nothing. */
   readonly recorded: number
   readonly deadLettered: number
-  /** Endpoints that this call disabled. */
   readonly disabled: ReadonlyArray<Disabled>
-  /**
-   * Endpoints whose policy was changed since their failures were judged. Nothing of theirs is stored; judge their
-   * observations again.
-   */
+  /** Their policy was changed since they were judged: nothing of theirs is stored. */
   readonly changed: ReadonlySet<string>
-  /**
-   * Indexes of the observations that are not on record, because another one was first or the delivery was no longer pending.
-   * All others are on record, by this call or by an earlier one whose answer was lost.
-   */
+  /** Observations that are not on record: another one was first, or the delivery was not pending. */
   readonly tooLate: ReadonlyArray<number>
-  /** The moment from which `waitMs` counts, in microseconds since 1970. */
+  /** `waitMs` counts from here, in microseconds since 1970. */
   readonly moment: number
 }
 
 export interface RecordedEach extends Recorded {
-  /** Why the database refuses an observation, by its index. */
   readonly refused: ReadonlyMap<number, string>
 }
 
@@ -99,44 +83,38 @@ const Policy = Schema.Struct({
   version: Schema.String
 })
 
-/** How many dead letters were processed, and those whose deliveries were still pending. */
 const DeadLettered = Schema.Struct({ processed: Count, marked: Count })
 export type DeadLettered = typeof DeadLettered.Type
 
 export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
   Records,
   {
-    /**
-     * Each delivery at most once. `fixedHeaders` is a JSON object: the headers that all requests share, besides the four
-     * that differ.
-     */
+    /** Each delivery at most once. `fixedHeaders`: a JSON object of the headers that all requests share. */
     readonly record: (
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string
     ) => Effect.Effect<Recorded, SqlError>
-    /** The same after the database has refused a row: all others are recorded, and those that it refuses are named. */
+    /** After the database has refused a row: records all others. */
     readonly recordEach: (
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string
     ) => Effect.Effect<RecordedEach, SqlError>
-    /** The current policies of these endpoints, in the order of the input; null for an endpoint that is gone. */
+    /** In the order of the input; null for an endpoint that is gone. */
     readonly policies: (
       endpoints: ReadonlyArray<LaneRef>
     ) => Effect.Effect<ReadonlyArray<VersionedPolicy | null>, SqlError>
-    /** Endpoints for which `record` would have to wait because a row is locked. This call waits for nothing. */
+    /** Endpoints with a locked row. Waits for nothing. */
     readonly blocked: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
-    /** The dead-letter consumer: processes up to `batch` dead letters. */
     readonly deadLetter: (batch: number) => Effect.Effect<DeadLettered, SqlError>
   }
 >() {}
 
-/** Indexes of the observations, in the order in which `record` locks their rows. */
 const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<number> => {
   const ids = observed.map(({ deliveryId }) => deliveryId)
   return [...ids.keys()].sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0))
 }
 
-/** The list parameters of `posthorn.record`, passed by name so that none can be swapped. */
+/** By name, so that none can be swapped. */
 const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => string>> = {
   workspaces: (observed) => plain(observed, (one) => one.workspaceId),
   deliveries: (observed) => plain(observed, (one) => one.deliveryId),
@@ -189,7 +167,6 @@ const BLOCKED = statement("posthorn.blocked_endpoints($1, $2, $3, $4)", [
   ["blocked_endpoints", Id("endpoint")]
 ])
 
-/** The call of `posthorn.record` or `record_each`, for callers with a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, by = RECORD.text) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)

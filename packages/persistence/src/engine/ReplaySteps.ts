@@ -1,6 +1,5 @@
 /**
- * Replay jobs as a worker reads them: the running ones, and the next step of one. A step is one transaction, so a crash
- * repeats nothing; a lock on the job's row leaves each step to one worker. See migrations/0007_replays.sql.
+ * Replay jobs as a worker reads them. A step is one transaction under a lock on the job's row (migrations/0007_replays.sql).
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -12,10 +11,7 @@ import { rows } from "../client/Rows.ts"
 const RunningReplay = Schema.Struct({ workspaceId: Id("workspace"), id: Id("replay") })
 export type RunningReplay = typeof RunningReplay.Type
 
-/**
- * `stepped`: call again. `waiting`: the endpoint is disabled, or has enough deliveries waiting. `finished`. `idle`: the job
- * is not running, or another worker makes the step.
- */
+/** See `posthorn.replay_step`. */
 const StepOutcome = Schema.Literal("stepped", "waiting", "finished", "idle")
 export type StepOutcome = typeof StepOutcome.Type
 
@@ -25,12 +21,8 @@ export type Step = typeof Step.Type
 export class ReplaySteps extends Context.Tag("@posthorn/persistence/engine/ReplaySteps")<
   ReplaySteps,
   {
-    /**
-     * Running jobs of enabled endpoints, workspaces in turn; without jobs that have three others of their workspace before
-     * them.
-     */
+    /** Of enabled endpoints, workspaces in turn, at most three of a workspace. */
     readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>
-    /** Makes up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
     readonly step: (replay: RunningReplay, batch: number, room: number) => Effect.Effect<Step, SqlError>
   }
 >() {}

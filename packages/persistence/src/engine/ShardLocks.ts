@@ -1,10 +1,7 @@
 /**
- * The statements of shard ownership, on the connection that holds the locks.
- *
- * The locks are advisory locks of this database in class `CLASS`. Objects 0 to 31 are the shards; every worker holds
- * `MEMBER` shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is a foreign
- * session: it does not count as a member, and `membership` names it. A session can take a lock twice, so only free locks are
- * tried and only own ones unlocked.
+ * The statements of shard ownership, on the connection that holds the locks: advisory locks in class `CLASS`. Objects 0 to 31
+ * are the shards; every worker holds `MEMBER` shared. Anybody who may connect can take them: a holder whose role cannot change
+ * the queue is a foreign session, and no member. A session can take a lock twice, so only free locks are tried.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -17,22 +14,21 @@ const MEMBER = 1_000_000
 /** The server ends a session after this silence, which frees its locks. */
 export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
-/** A session that holds, or waits for, a worker's lock but cannot be a worker. */
+/** It cannot be a worker. */
 const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
   application: Schema.String,
-  /** The number of shards that it holds. */
   shards: Count
 })
 export type ForeignSession = typeof ForeignSession.Type
 
 const Membership = Schema.Struct({
-  /** By the database's clock, in milliseconds since 1970. */
+  /** By the database's clock. */
   now: Schema.Number,
   shardCount: Count,
   members: Count,
-  /** This worker's position among the members, from 0. */
+  /** Among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
@@ -45,25 +41,20 @@ const Cleared = Schema.Struct({ shard: Count })
 
 const Taken = Schema.Struct({
   ...Cleared.fields,
-  /**
-   * Set when the last owner was another worker and did not give the shard back: rows due by then may have been in flight.
-   */
+  /** Null when the last owner released the shard. */
   inDoubtUntil: Schema.NullOr(Count)
 })
 export type Taken = typeof Taken.Type
 
 export interface ShardLocks {
-  /** Become a member; false while a foreign session keeps all workers out. Membership ends with the session. */
+  /** False while a foreign session keeps all workers out. Membership ends with the session. */
   readonly join: Effect.Effect<boolean, SqlError>
-  /** Stop being a member, so that the others share all shards. */
   readonly leave: Effect.Effect<void, SqlError>
   readonly membership: Effect.Effect<Membership, SqlError>
-  /** Takes the shards that are still free, and gives those. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /** Ends the doubt of shards in which no row is left that a dead owner may have been sending; gives those shards. */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly release: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
-  /** Unlocks the shards without giving them back, so that their rows are in doubt for the next owner. */
+  /** Their rows are in doubt for the next owner. */
   readonly revoke: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
@@ -106,10 +97,8 @@ const RELEASE = `
   select posthorn.release_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** The next owner treats due rows of the shard as in doubt, as after a death. */
 const REVOKE = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
-/** `owner` is any text that no other worker uses. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)

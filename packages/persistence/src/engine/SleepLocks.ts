@@ -1,7 +1,4 @@
-/**
- * The locks that tell publishers that a worker sleeps: `posthorn.notify_if_asleep` in migrations/0002. They are taken on the connection
- * on which the worker listens, so they end with it.
- */
+/** The locks that show publishers a sleeping worker (`posthorn.notify_if_asleep`), on the connection on which it listens. */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
 import type { DedicatedConnection } from "../client/DedicatedConnection.ts"

@@ -1,7 +1,4 @@
-/**
- * The questions of `posthorn doctor` to the database. Each is asked separately, so that one without an answer leaves the
- * others theirs. Nothing here changes anything.
- */
+/** The questions of `posthorn doctor` to the database, each asked separately. Nothing here changes anything. */
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -34,7 +31,6 @@ const Now = Schema.Struct({ now: Schema.Number })
 
 const Missing = Schema.Struct({ missing: Schema.String })
 
-/** Failure reasons of attempts that reached no receiver. */
 const OutOfReach = FailureReason.pipe(Schema.pickLiteral("tls_failed", "dns_failed", "connection_failed"))
 export type OutOfReach = typeof OutOfReach.Type
 
@@ -61,11 +57,9 @@ export const readsOnly = Effect.map(serverFacts, ({ isReadOnly }) => isReadOnly)
 const ConnectionLimit = Schema.Struct({
   /** The owner of the limit, as text for people. */
   by: Schema.String,
-  /** Connections that other programs have not taken. */
   left: Count
 })
 
-/** The connection limits of the server, the database and the role, where set. */
 export const connections = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, ConnectionLimit)`
@@ -93,7 +87,7 @@ const Timeout = Schema.Struct({
   milliseconds: Count
 })
 
-/** Timeouts of the role and the database that Posthorn does not override. */
+/** That Posthorn does not override. */
 export const timeouts = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, Timeout)`
@@ -110,7 +104,6 @@ export const clockAhead = Effect.gen(function* () {
   return Math.round(row!.now - (began + ended) / 2)
 })
 
-/** Rights that this role needs and lacks, such as `update posthorn.queue`. */
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     rows(sql, Missing)`
@@ -137,10 +130,7 @@ export const whoWorks: Effect.Effect<ShardLocks.Membership, SqlError, DedicatedC
 
 const LOOKED_AT = 1_000
 
-/**
- * Enabled endpoints whose latest attempt reached no receiver, for example because of an untrusted certificate; the first
- * thousand that fail.
- */
+/** Their latest attempt reached no receiver; the first thousand that fail. */
 export const unreachable = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, FailingEndpoint)`

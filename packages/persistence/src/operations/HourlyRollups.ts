@@ -1,6 +1,6 @@
 /**
- * Rolls up hours that are over, for statistics: migrations/0008_statistics.sql. After each hour it rests four times as long
- * as counting took, which bounds its load. `MOST_MS` bounds its time, because its caller has more to do.
+ * Rolls up hours that are over (migrations/0008_statistics.sql). After each it rests four times as long as counting took;
+ * `MOST_MS` bounds its time.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -10,16 +10,13 @@ import { Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 
 const REST = 4
-/** No hour is begun later than this. The hour that is being counted then is finished, and the rest after it observed. */
+/** No hour is begun later. */
 const MOST_MS = 30_000
 
 export class HourlyRollups extends Context.Tag("@posthorn/persistence/operations/HourlyRollups")<
   HourlyRollups,
   {
-    /**
-     * Rolls up the hours that can be, for about half a minute; gives their number. Safe to call from several workers at
-     * once.
-     */
+    /** Gives their number. Safe from several workers at once. */
     readonly count: Effect.Effect<number, SqlError>
   }
 >() {}

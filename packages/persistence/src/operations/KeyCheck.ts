@@ -1,6 +1,6 @@
 /**
- * Checks at the start whether this process's master keys open the signing secrets of the first thousand endpoints. Otherwise
- * a wrong key would show only in deliveries that are not sent. Source: docs/settings.md (ENCRYPTION_KEY).
+ * Checks at the start whether the master keys open the signing secrets of the first thousand endpoints. Source:
+ * docs/settings.md (ENCRYPTION_KEY).
  */
 
 import { Effect, Either } from "effect"
@@ -10,7 +10,6 @@ import { SecretsRepo } from "./SecretsRepo.ts"
 const LOOKED_AT = 1_000
 const START = { workspaceId: "", endpointId: "" }
 
-/** A message when a secret cannot be opened; undefined when all can. */
 export const keyWarning = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo

@@ -18,21 +18,18 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly sql: string
-  /** SHA-256 of `sql`, in hex. */
   readonly fingerprint: string
   /** The newest migration of the oldest program that may run beside it; null: only programs that know it may. */
   readonly runsBeside: number | null
-  /** The texts to run in order: the whole file in one transaction, or single statements without one. */
+  /** The whole file in one transaction, or single statements without one. */
   readonly steps: ReadonlyArray<string>
   readonly isTransaction: boolean
 }
 
 const FILE_NAME = /^(\d{4})_([a-z_]+)\.sql$/
 
-/** A migration's first comment. */
 const headOf = (sql: string) => /^(?:--.*\n)*/.exec(sql)![0]
 
-/** Statements that end with a semicolon at the end of a line. */
 const statementsOf = (sql: string) =>
   sql
     .split(/;[ \t]*(?:\n|$)/)
@@ -57,7 +54,6 @@ export const migrationOf = (file: string, sql: string): Migration | null => {
   }
 }
 
-/** In ascending order. */
 export const migrations: ReadonlyArray<Migration> = readdirSync(folder)
   .sort()
   .flatMap((file) => migrationOf(file, readFileSync(new URL(file, folder), "utf8")) ?? [])

@@ -1,13 +1,10 @@
 /**
- * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own unless
- * it says otherwise. A lock makes each migration run exactly once, however many processes start at the same time.
+ * Brings the schema up to date: forward only, plain SQL files in order, each in a transaction unless it says otherwise, under a
+ * lock.
  *
- * Deliveries go on meanwhile. A migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets the sessions queued
- * behind it through, and tries again.
- *
- * A database that is newer than this program is refused, unless its newer migrations say that this program may run beside
- * them. A database whose migrations had other texts than this program's (compared by SHA-256) is refused too: its version
- * number does not tell what it lacks.
+ * A migration that waits for a lock gives up after `LOCK_TIMEOUT`, lets others through, and tries again. A database is refused
+ * if it is newer than this program, unless its migrations allow this program beside them, or if its migrations had other texts
+ * (SHA-256).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -16,20 +13,17 @@ import { rows } from "../client/Rows.ts"
 import { LOCK_NOT_AVAILABLE, sqlProblemOf } from "../client/Statement.ts"
 import { migrations as known, type Migration } from "./Migrations.ts"
 
-/** Any fixed number: it names the lock that makes migrators take turns. */
 const LOCK = 7_067_001
 
 /** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum gives way to a waiting lock. */
 const LOCK_TIMEOUT = "2s"
 
 interface Patience {
-  /** How long a migration is repeated while other sessions hold the locks it needs. */
   readonly seconds: number
 }
 
 const PATIENCE: Patience = { seconds: 60 }
 
-/** A migration cannot be applied, or the database is refused; `message` says why. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly message: string
   readonly cause?: unknown
@@ -37,7 +31,6 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
 
 const Applied = Schema.Struct({
   version: Schema.Int,
-  /** Null in databases that are older than fingerprints. */
   fingerprint: Schema.NullOr(Schema.String),
   runsBeside: Schema.NullOr(Schema.Int)
 })
@@ -146,7 +139,6 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
 
 const INSUFFICIENT_PRIVILEGE = "42501"
 
-/** Names the missing right when that is why a migration fails. */
 const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const problem = cause instanceof SqlError ? sqlProblemOf(cause) : undefined
@@ -162,10 +154,7 @@ const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationF
   )
 }
 
-/**
- * Polls for the lock. A migrator that waited in PostgreSQL would have an open transaction; the first one's `create index
- * concurrently` would wait for it, and neither would end.
- */
+/** A migrator that waited in PostgreSQL would have an open transaction, for which `create index concurrently` waits. */
 const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const connection = yield* sql.reserve
   const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
@@ -175,7 +164,6 @@ const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   )
 })
 
-/** Applies a program's missing migrations; gives those that were applied now. */
 export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -194,7 +182,6 @@ export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE
 
 export const migrate = migrateTo(known)
 
-/** Compares a program's migrations with the database: which are missing, and how far the database is ahead. */
 export const standingOf = (program: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -210,5 +197,4 @@ export const standingOf = (program: ReadonlyArray<Migration>) =>
 
 export const standing = standingOf(known)
 
-/** The migrations that are not applied yet; empty when the database is current. */
 export const pending = Effect.map(standing, ({ missing }) => missing)

@@ -1,11 +1,9 @@
 /**
- * Meters of the whole installation: what waits, for which workspaces, and since when. Every process shows the same numbers.
+ * Meters of the whole installation: what waits, for which workspaces, and since when.
  *
- * The cost of counting grows with what is counted (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy
- * cores). So a count is shown until a hundred times its duration has passed, and for at least `FRESH_MS`: counting takes one
- * percent of a core, whatever the backlog and however often somebody asks. It runs in the background: a caller waits at most
- * `PATIENCE`, and the count continues when callers leave. A number that cannot be counted keeps its last value;
- * `counted_timestamp` says how old it is.
+ * Counting a million waiting deliveries takes 0.6 s, so a count is shown for a hundred times its duration, and for at least
+ * `FRESH_MS`: one percent of a core. It runs in the background; a caller waits at most `PATIENCE`. A number that cannot be
+ * counted keeps its last value; `counted_timestamp` says how old it is.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -125,7 +123,6 @@ const show = (standing: Standing, atMs: number) => {
   counted.set(atMs / 1000)
 }
 
-/** Counts, but not too often, when somebody reads the meters. */
 export const queueGauges: Effect.Effect<
   void,
   never,

@@ -1,6 +1,6 @@
 /**
- * Counts used quotas until its scope ends: migrations/0010_quotas.sql. Any number of processes may run it; one counts at a
- * time. Counting takes at most a tenth of the time, and starts at least a second after the last count. Source: spec §5.2.
+ * Counts used quotas until its scope ends (migrations/0010_quotas.sql): one process at a time, a tenth of the time, a second
+ * apart. Source: spec §5.2.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Limits } from "@posthorn/domain/Limits"
@@ -9,7 +9,6 @@ import { Duration, Effect, Schedule, type Scope } from "effect"
 const LEAST = Duration.seconds(1)
 const PARTS = 10
 
-/** Stores the installation's quotas in the database, for publishers in SQL. */
 export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting">) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -19,7 +18,6 @@ export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting"
 
 export const checkQuotas = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select posthorn.check_quotas()`)
 
-/** Skips counting while the database is unreachable. */
 export const keepQuotas = (
   limits: Pick<Limits, "bytes" | "waiting">
 ): Effect.Effect<void, never, SqlClient.SqlClient | Scope.Scope> =>

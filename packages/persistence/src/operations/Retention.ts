@@ -8,7 +8,6 @@ import { Count, Counted, Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 import { KEYS_KEPT, SEALED_KEPT } from "../repositories/IdempotencyRepo.ts"
 
-/** How long deliveries and events are kept. Source: spec §8. */
 export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/persistence/HistoryKept", {
   defaultValue: () => Duration.days(30)
 }) {}
@@ -25,27 +24,23 @@ export interface Removed {
 export class Retention extends Context.Tag("@posthorn/persistence/operations/Retention")<
   Retention,
   {
-    /** One whole run if nobody has begun today's; null otherwise. */
+    /** Null if somebody has begun today's. */
     readonly daily: Effect.Effect<Removed | null, SqlError>
-    /** One whole run, even if today's is done. */
     readonly run: Effect.Effect<Removed, SqlError>
-    /** Erases the secrets in answers kept under idempotency keys, once those answers are no longer given. */
     readonly erase: Effect.Effect<number, SqlError>
-    /** Forgets when attempts began, once no rate counts them any more. */
     readonly forget: Effect.Effect<number, SqlError>
   }
 >() {}
 
 const JOB = "retention"
 
-/** `past`: the id at which the pass stopped. Some scanned rows stay, because deliveries still refer to them. */
+/** `past`: the id at which the pass stopped. */
 const Pass = Schema.Struct({ past: Schema.String, scanned: Count, removed: Count })
 
 const ToTidy = Schema.Struct({ id: Id("workspace") })
 
 const Begun = Schema.Struct({ ours: Schema.Boolean })
 
-/** Repeats a pass from where the last one stopped, until one scans fewer rows than its limit. */
 const passes = (pass: (past: string) => Effect.Effect<ReadonlyArray<typeof Pass.Type>, SqlError>) =>
   Effect.iterate(
     { total: 0, past: "", scanned: PASS },

@@ -1,4 +1,4 @@
-/** Sealed signing secrets: the two of one endpoint, and all of them, for replacing them when the master key changes. */
+/** Sealed signing secrets, for one endpoint and for re-encryption. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -8,7 +8,6 @@ import { all, first, hasRow } from "../client/Query.ts"
 
 const Secrets = Schema.Struct({ secret: Bytes, previousSecret: Schema.NullOr(Bytes) })
 
-/** All that an endpoint has sealed. */
 export const Sealed = Schema.Struct({ ...Secrets.fields, requestSecrets: Schema.NullOr(Bytes) })
 export type Sealed = typeof Sealed.Type
 
@@ -27,13 +26,12 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** An endpoint's secrets; the previous one even after its grace window. */
+      /** The previous one even after its grace window. */
       const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, Present)`
         select secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
-      /** Up to `most` endpoints of all workspaces after the given one, in key order. */
       const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
         all(sql, SealedRow)`
         select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret",

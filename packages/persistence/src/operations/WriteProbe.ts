@@ -1,9 +1,6 @@
 /**
- * Whether this process can write to its database: a transaction that takes an id, at most once a second however often
- * somebody asks. It stores nothing. It also reads the database's clock.
- *
- * On a full disk such a transaction succeeds. So after a refused statement (`client/WriteRefusals.ts`) the process counts as
- * unable to write until it has made a temporary table, which needs disk space.
+ * Whether this process can write: a transaction that takes an id, at most once a second. On a full disk it succeeds, so after a
+ * refused statement (`client/WriteRefusals.ts`) a temporary table must be made first.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -29,10 +26,7 @@ export const writeTemporarily = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/**
- * Null while the process can write, else the reason. `also` runs in the same transaction; its answer is returned when the
- * database accepts writes.
- */
+/** Null while the process can write. `also` runs in the same transaction. */
 export const makeWriteProbe = <A extends string>(
   also: Effect.Effect<A | null, SqlError, SqlClient.SqlClient>
 ): Effect.Effect<
@@ -54,7 +48,7 @@ export const makeWriteProbe = <A extends string>(
       yield* clock.measured(began, found!.now)
       if (found!.readOnly) return "read_only" as const
       if (lastRefusal(url) !== undefined) {
-        // A role without the right to make temporary tables cannot be tested; the next refusal counts again.
+        // A role without the right to make temporary tables cannot be tested.
         yield* Effect.catchIf(
           writeTemporarily,
           (error) => sqlProblemOf(error).code === INSUFFICIENT_PRIVILEGE,
@@ -79,5 +73,4 @@ export const makeWriteProbe = <A extends string>(
     return Effect.map(fresh, (answer) => answer ?? lastRefusal(url) ?? null)
   })
 
-/** The same without `also`. */
 export const writeProbe = makeWriteProbe<never>(Effect.succeed(null))

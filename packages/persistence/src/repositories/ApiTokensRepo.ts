@@ -19,12 +19,11 @@ export const ApiTokenRow = Schema.Struct({
   expiresAt: Schema.NullOr(Time),
   lastUsedAt: Schema.NullOr(Time),
   revokedAt: Schema.NullOr(Time),
-  /** Null for tokens that are older than this column. */
+  /** Null for tokens older than this column. */
   createdBy: Schema.NullOr(Maker)
 })
 export type ApiTokenRow = typeof ApiTokenRow.Type
 
-/** What the gate needs to know of a token and of its workspace. */
 export const TokenIdentity = Schema.Struct({
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
@@ -54,7 +53,6 @@ interface NewApiToken {
   readonly root: Maker | null
 }
 
-/** A token as its bearer sees it. */
 const CallerRow = Schema.Struct({
   id: Id("token"),
   name: Schema.String,
@@ -98,7 +96,6 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = any(${tokenIds as Array<string>}::text[])`
 
-      /** The token with its workspace; undefined when it was just removed. */
       const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
         first(sql, CallerRow)`
         select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
@@ -112,15 +109,11 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         where workspace_id = ${workspaceId} and id = ${tokenId}
           and (last_used_at is null or last_used_at < date_trunc('minute', now()))`
 
-      /** Newest first, strictly past the position. */
       const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
         all(sql, ApiTokenRow)`select ${columns} from posthorn.api_tokens
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /**
-       * Whether this token and this session are still valid. Call it while the workspace is locked, so that the answer stays
-       * true.
-       */
+      /** Call it while the workspace is locked, so that the answer stays true. */
       const isOpen = (workspaceId: WorkspaceId, { sessionId, tokenId }: Lineage) =>
         hasRow(sql)`select where
           (${tokenId}::text is null or exists (
@@ -143,9 +136,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`
 
       /**
-       * Revokes the tokens in `first`, and with `descendants` every token that they made, directly or through links,
-       * sessions and other tokens, including tokens already revoked. Gives the tokens that this call revoked, in the order
-       * of creation. The workspace must be locked, so that nobody makes another descendant meanwhile.
+       * Revokes `first`, and with `descendants` every token made by them, directly or not; gives those that this call revoked.
+       * Lock the workspace first.
        */
       const revokeFrom = (workspaceId: WorkspaceId, first: Fragment, descendants: boolean) =>
         all(sql, Revoked)`
@@ -165,7 +157,6 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
       const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
         revokeFrom(workspaceId, sql`id = ${tokenId}`, descendants)
 
-      /** The tokens that were made in these sessions, with their descendants. */
       const revokeMadeIn = (workspaceId: WorkspaceId, sessionIds: ReadonlyArray<ConsoleSessionId>) =>
         revokeFrom(workspaceId, sql`session_id = any(${sessionIds as Array<string>}::text[])`, true)
 

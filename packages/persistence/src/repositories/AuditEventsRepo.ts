@@ -1,6 +1,6 @@
 /**
- * The audit log of each workspace, and the operator's log, which outlives workspaces. Both are written in the transaction of
- * the change; the database refuses to alter them.
+ * The audit logs of workspaces, and the operator's, which outlives them. Written in the transaction of the change; the database
+ * refuses to alter them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -41,13 +41,10 @@ type Entry = readonly [
 
 export interface AuditFilter extends Times {
   readonly action?: AuditAction | undefined
-  /** The actor's id, or an operator's name. */
   readonly actor?: string | undefined
-  /** The target's id. */
   readonly target?: string | undefined
 }
 
-/** The most rows that a page filtered by action or actor reads. */
 const SCAN_LIMIT = 10_000
 
 const columnsOfEntry = (
@@ -107,8 +104,8 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         ])
 
       /**
-       * Newest first, strictly past the position. A page filtered by action or actor reads at most `SCAN_LIMIT` rows, so it
-       * may hold fewer rows than match and still have a next page.
+       * Newest first. Filtered by action or actor it reads at most `SCAN_LIMIT` rows, so a page may hold fewer and have a next
+       * one.
        */
       const page = (
         log: Fragment,
@@ -140,7 +137,6 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         from: Option.Option<TimePosition>
       ) => page(sql`posthorn.audit_events where workspace_id = ${workspaceId}`, filter, limit, from)
 
-      /** The operator's actions on a workspace. */
       const appendOperator = (by: Operator, ...entry: Entry) =>
         execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(by, ...entry))}`
 

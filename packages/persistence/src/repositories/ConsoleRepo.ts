@@ -1,9 +1,7 @@
 /**
  * Links that open the console, and its sessions. Only hashes of codes and cookies are stored. Source: spec §11.
  *
- * A session is found only while it is valid: not ended, not idle for 12 hours, not older than 7 days, its token neither
- * revoked nor expired, and, if an operator's token began its chain, that token still in use. Removing a member removes its
- * links and sessions (foreign keys).
+ * A valid session is not ended, not idle for 12 hours, not older than 7 days, and no part of its chain has ended.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -28,7 +26,6 @@ const Grant = Schema.Struct({
 })
 export type Grant = typeof Grant.Type
 
-/** What opened a session. */
 export const SessionVia = Schema.Literal("link", "token")
 export type SessionVia = typeof SessionVia.Type
 
@@ -46,7 +43,6 @@ interface NewSession extends Grant {
 
 const MadeLink = Schema.Struct({ expiresAt: Time })
 
-/** A valid link, and whom it signs in. */
 export const OpenLink = Schema.Struct({
   ...Grant.fields,
   workspaceId: Id("workspace"),
@@ -70,14 +66,12 @@ export const SessionRow = Schema.Struct({
   /** The member's or the token's name; null for the operator. */
   name: Schema.NullOr(Schema.String),
   endsAt: Time,
-  /** When the token expires. */
   expiresAt: Schema.NullOr(Time),
   /** Whether `lastSeenAt` is more than a minute ago. */
   isStale: Schema.Boolean
 })
 export type SessionRow = typeof SessionRow.Type
 
-/** A session in a list. */
 export const ListedSession = Schema.Struct({
   id: Id("consoleSession"),
   memberId: Schema.NullOr(Id("member")),
@@ -192,7 +186,6 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         join posthorn.console_sessions s on s.workspace_id = w.id and s.secret_hash = decode(asked.secret, 'hex')
         ${living(operatorEpochs)}`
 
-      /** Newest first, strictly past the position. */
       const list = (
         workspaceId: WorkspaceId,
         operatorEpochs: ReadonlyArray<string>,
@@ -209,7 +202,6 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           from posthorn.console_sessions s ${living(operatorEpochs)} and s.workspace_id = ${workspaceId}
         ) s where ${newestFirst(sql, limit, from)}`
 
-      /** A session, even one that has ended. */
       const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         first(sql, Found)`select member_id as "memberId",
           json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy"
@@ -228,9 +220,8 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
       /**
-       * Ends the session and every session opened by a link that was made in it, and so on, and removes the links. Gives all
-       * of them, including those that had ended already. The workspace must be locked, so that nobody makes another
-       * meanwhile.
+       * Ends the session and all that were opened from it, and removes their links; gives all of them. Lock the workspace
+       * first.
        */
       const end = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         all(sql, Ended)`

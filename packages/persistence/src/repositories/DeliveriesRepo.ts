@@ -1,9 +1,8 @@
 /**
- * Deliveries: summaries, newest first, and new rows for test sends. The order of ids is that of `createdAt`.
+ * Deliveries: summaries, newest first, and new test sends. Ids are in the order of `createdAt`.
  *
- * A page costs the same however deep it lies and however long the history is. It walks an index from the cursor on, reads at
- * most `SCAN_LIMIT` rows for a filter, and may end early because of large payloads. So a page may hold fewer rows than
- * requested and still have a next page.
+ * A page costs the same however deep it lies: it walks an index, reads at most `SCAN_LIMIT` rows for a filter, and may end
+ * early because of large payloads.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -58,7 +57,6 @@ interface DeliveryFilter extends Times {
   readonly omitPayload?: boolean | undefined
 }
 
-/** The most rows that a page of a filtered list reads. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
 
 /** Greater than every id. */
@@ -96,10 +94,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           sql
         )`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`
 
-      /**
-       * Stores a test send and queues it, due now, in the caller's transaction. It has no event; `posthorn.publish` and
-       * `posthorn.replay` make the deliveries of events.
-       */
+      /** Due now, in the caller's transaction. `posthorn.publish` and `posthorn.replay` make the deliveries of events. */
       const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
         rows(sql, Raw)`
         with woken as materialized (
@@ -133,10 +128,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           ...(Option.isNone(from) ? [] : [sql`r.id < ${beforeId(from.value)}`])
         ])
 
-      /**
-       * One event has few deliveries: find them by the event, then sort. Without `offset 0` some plans walk the whole
-       * history.
-       */
+      /** An event has few deliveries: without `offset 0` some plans walk the history instead. */
       const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
         eventId === undefined
           ? sql`posthorn.deliveries r`
@@ -180,7 +172,6 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         where ${within(workspaceId, filter, from)}
         order by r.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
-      /** Newest first, strictly past the position. */
       const list = (
         workspaceId: WorkspaceId,
         filter: DeliveryFilter,

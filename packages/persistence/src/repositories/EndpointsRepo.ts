@@ -1,7 +1,4 @@
-/**
- * Webhook endpoints. Signing secrets are stored sealed and never returned here: `EvidenceRepo`, `SecretsRepo` and the
- * worker's queue read them sealed, and `SecretBox` opens them.
- */
+/** Webhook endpoints. Secrets are stored sealed and never returned here (`SecretBox`). */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
@@ -39,7 +36,6 @@ const Detail = Schema.Struct({
   publicKey: Schema.NullOr(Bytes),
   expiredDeliveries: Count,
   since: Schema.NullOr(Time),
-  /** Number of missed events. */
   count: Count
 })
 
@@ -59,7 +55,6 @@ export type SealedKeys = typeof SealedKeys.Type
 
 const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
-/** What an update may change. */
 export type EndpointSettings = Pick<
   EndpointRow,
   "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "request" | "enabled"
@@ -119,7 +114,6 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           taken
         )
 
-      /** Including disabled ones. */
       const count = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`
 
@@ -141,7 +135,6 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           ${state === undefined ? sql`` : states[state]}
           and ${order === "recent" ? byIdBefore(sql, limit, from) : byIdAfter(sql, limit, from)}`
 
-      /** Missed events are counted in the index. */
       const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Detail)`
         select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
@@ -186,7 +179,6 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         sql`update posthorn.endpoints set secret = ${keys.secret}, public_key = ${keys.publicKey}
         where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(Effect.asVoid, Effect.orDie)
 
-      /** The sealed secrets of its request. */
       const requestSecrets = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         Effect.map(
           first(sql, RequestSecrets)`select request_secrets as "requestSecrets" from posthorn.endpoints
@@ -194,10 +186,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           (found) => found?.requestSecrets ?? null
         )
 
-      /**
-       * Replaces the settings; the row must be locked. Enabling starts a new generation, so that attempts begun before no
-       * longer count. A trigger notifies the workers.
-       */
+      /** Replaces the settings of a locked row. Enabling starts a new generation. A trigger notifies the workers. */
       const update = (
         workspaceId: WorkspaceId,
         present: EndpointRow,
@@ -220,10 +209,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(Effect.asVoid, taken)
       }
 
-      /**
-       * Locks the endpoint for a caller that is about to remove it; false when it is gone. Like the next two, it waits only
-       * a moment for other transactions, and needs a transaction of its own.
-       */
+      /** Like the next two, it waits only a moment for others, in a transaction of its own. False when it is gone. */
       const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(sql`select id from posthorn.endpoints
@@ -232,10 +218,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /**
-       * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locks them in the order of
-       * `posthorn.record`.
-       */
+      /** Removes up to `most` of its oldest deliveries; gives how many. Locks them in the order of `posthorn.record`. */
       const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
         boundedWait(sql).pipe(
           Effect.zipRight(rows(sql, Counted)`

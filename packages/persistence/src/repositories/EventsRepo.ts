@@ -1,10 +1,8 @@
 /**
- * Events: publishing, a thin layer over `posthorn.publish`, which is the only way for an event to enter; lists of published
- * events, newest first; and the event types.
+ * Events: publishing, over `posthorn.publish`; lists, newest first; and event types.
  *
- * Ids are made at the publish and sort by it, so a page walks an index on them and costs the same however deep it lies. A
- * type costs one probe for its newest event, and a count, within the index, of its last 24 hours. Source: spec §3.4 and
- * §4.5.
+ * Ids sort by time, so a page costs the same however deep it lies. A type costs one probe, and a count in the index of its last
+ * 24 hours. Source: spec §3.4 and §4.5.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,7 +21,6 @@ import { makePublishing, type NewEvent, type Publish, Published } from "./intern
 
 export { type NewEvent, Published }
 
-/** Events of Posthorn itself. Source: spec §6.1. */
 type OwnEvent =
   | {
       readonly type: "member.added" | "member.removed"
@@ -106,10 +103,8 @@ const ScanEnd = Schema.Struct({ id: Id("event") })
 
 const Purge = Schema.Struct({
   outcome: Schema.Literal("purged", "again", "waiting", "unknown"),
-  /** Size of the removed payload; null unless it was purged now. */
   bytes: Schema.NullOr(Count),
   sha256: Schema.NullOr(Schema.String),
-  /** The number of attempts. */
   attempts: Schema.NullOr(Count)
 })
 
@@ -131,7 +126,6 @@ export const isNearlyIndex = (part: string) =>
 const scanBytes = (path: ReadonlyArray<string>) =>
   Math.floor(SCAN_BYTES / (1 + path.filter(isNearlyIndex).length))
 
-/** How far back types are searched. Source: spec §4.5. */
 export const TYPES_WITHIN = "30 days"
 
 export class EventsRepo extends Effect.Service<EventsRepo>()(
@@ -147,7 +141,6 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       /** May share a transaction with other publishes, but has its own outcome. */
       const publish = (publish: Publish) => refusedOne(publishing.one(publish))
 
-      /** All or nothing; results in the order of the events. */
       const publishAll = (
         workspaceId: WorkspaceId,
         events: ReadonlyArray<NewEvent>,
@@ -171,7 +164,6 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         rows(sql, Raw)`select ${columns} from posthorn.events r
           where r.workspace_id = ${workspaceId} and r.id = ${eventId}`.pipe(Effect.map(first), Effect.orDie)
 
-      /** Blanks its payload and the stored answers of receivers. */
       const purge = (workspaceId: WorkspaceId, eventId: EventId) =>
         one(
           sql,
@@ -196,10 +188,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           madeBetween(sql, "evt_", sql.literal("r"), times)
         ])
 
-      /**
-       * The rows that one page may read, each with the total bytes of the payloads before it. Always contains the newest
-       * row.
-       */
+      /** What one page may read, with the payload bytes before each row. Always has the newest row. */
       const scanned = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
@@ -224,10 +213,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           from ${scanned(workspaceId, filter, from)} r
           having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${scanBytes(path)})`
 
-      /**
-       * Newest first, strictly past the position. A page filtered by payload may hold fewer rows than match and still have a
-       * next page.
-       */
+      /** Newest first. Filtered by payload, a page may hold fewer rows than match. */
       const list = (
         workspaceId: WorkspaceId,
         filter: EventFilter,

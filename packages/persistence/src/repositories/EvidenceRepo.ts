@@ -1,9 +1,8 @@
 /**
- * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
+ * Evidence about one endpoint for a diagnosis: a few bounded statements, 10 ms with 100,000 deliveries.
  *
- * At most the newest 500 deliveries are read, and 500 before the oldest that waits for its first attempt, with their attempts:
- * in a backlog the newest have none. 100 attempts, 50 changes and 100 event types are returned,
- * and counts stop at 1,000, that of lost events at 10,000. This takes about 10 ms for an endpoint with 100,000 deliveries.
+ * It reads the newest 500 deliveries, and 500 before the oldest that waits for its first attempt. Counts stop at 1,000, that of
+ * lost events at 10,000.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -163,8 +162,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
               order by due_at, delivery_id limit ${COUNTED}) q`
 
       /**
-       * With n due and a rate of r, the last one takes the permit that was taken by the attempt ((n - 1) mod r) after the oldest
-       * of the last r, as many windows later as it takes.
+       * With n due and a rate of r, the last one takes the permit of attempt ((n - 1) mod r) after the oldest of the last r.
        */
       const backlogOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Backlog)`
@@ -197,13 +195,11 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, Losses)`
         select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
-      /** By name. */
       const typesOf = (workspaceId: WorkspaceId) =>
         rows(sql, SeenType)`
         select event_type as "eventType" from posthorn.types_past(${workspaceId}, '')
         where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
 
-      /** Undefined when the workspace has no such endpoint. */
       const gather = (
         workspaceId: WorkspaceId,
         endpointId: EndpointId

@@ -1,8 +1,6 @@
 /**
- * All workspaces, for the operator: those with the most waiting deliveries first.
- *
- * Counting waiting deliveries costs 0.2 µs each, so a process counts at most every `COUNTED_FOR`, however often it is asked.
- * The rest is read only for the workspaces of the page. Source: spec §5.2.
+ * All workspaces for the operator, those with the most waiting deliveries first. Counting costs 0.2 µs each, so a process
+ * counts at most every `COUNTED_FOR`. Source: spec §5.2.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
@@ -17,7 +15,6 @@ const FleetRow = Schema.Struct({
   slug: Schema.String,
   name: Schema.String,
   waiting: Count,
-  /** Age of the oldest waiting delivery; null if none waits. */
   oldestWaitingSeconds: Schema.NullOr(Count),
   endpoints: Schema.Struct({ total: Count, disabled: Count, failing: Count })
 })
@@ -36,10 +33,7 @@ export class FleetRepo extends Effect.Service<FleetRepo>()("@posthorn/persistenc
       COUNTED_FOR
     )
 
-    /**
-     * By waiting deliveries, descending, then by id, strictly past the position. An endpoint with a streak of at least
-     * `failing` counts as failing.
-     */
+    /** By waiting deliveries, descending. A streak of at least `failing` counts as failing. */
     const list = (
       failing: number,
       limit: number,

@@ -1,9 +1,6 @@
 /**
- * Answers that are kept under a caller's idempotency key, so that a repeated call gets the same answer.
- *
- * An answer is stored in the transaction of the change itself, so there is never one without the other. While that
- * transaction runs, an advisory lock on the key tells other calls so without making them wait. Answers that contain a secret
- * are sealed, and erased after ten minutes. Source: spec §4.3.
+ * Answers kept under a caller's idempotency key, in the transaction of the change. Meanwhile an advisory lock on the key tells
+ * other calls without making them wait. Answers with a secret are sealed, and erased after ten minutes. Source: spec §4.3.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -14,7 +11,6 @@ import { Bytes, Count, Headers } from "../client/internal/Columns.ts"
 import { makeLockWaits } from "../client/internal/LockWaits.ts"
 import { execute, first, one } from "../client/Query.ts"
 
-/** How long a key and its answer are kept. */
 export const KEYS_KEPT = "24 hours"
 /** How long an answer that contains a secret is given again. Source: spec §4.3. */
 export const SEALED_KEPT = "10 minutes"
@@ -55,10 +51,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
       const sql = yield* SqlClient.SqlClient
       const waiting = yield* makeLockWaits
 
-      /**
-       * One transaction around all of it. The whole of it is repeated when a statement gave up waiting for other
-       * transactions.
-       */
+      /** Repeated as a whole when a statement gave up waiting for others. */
       const transaction = <A, E, R>(self: Effect.Effect<A, E, R>) =>
         Effect.either(sql.withTransaction(self)).pipe(
           Effect.catchAllDefect((defect) =>
@@ -110,7 +103,6 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
               body = excluded.body, sealed = excluded.sealed, running_until = excluded.running_until,
               created_at = excluded.created_at`
 
-      /** Stores the answer of a call that went on after its transaction and has now ended. */
       const settle = (owner: KeyOwner, body: string) =>
         execute(
           sql

@@ -27,7 +27,6 @@ export class MembersRepo extends Effect.Service<MembersRepo>()(
       const columns = sql.literal(columnsOf(MemberRow))
       const taken = refusing({ [UNIQUE_VIOLATION]: () => new MemberEmailTaken() })
 
-      /** Forward on id, strictly past the position. */
       const list = (
         workspaceId: WorkspaceId,
         limit: number,
@@ -56,7 +55,6 @@ export class MembersRepo extends Effect.Service<MembersRepo>()(
         set email = ${member.email}, email_key = ${keyOf(member.email)}, name = ${member.name}, role = ${member.role}
         where workspace_id = ${workspaceId} and id = ${member.id}`.pipe(taken, Effect.asVoid)
 
-      /** Gives the removed member, if there was one. */
       const remove = (workspaceId: WorkspaceId, memberId: MemberId) =>
         first(
           sql,

@@ -1,7 +1,4 @@
-/**
- * Notifications: `posthorn.record` and `posthorn.dead_letter` write them; here they are listed and marked as read. Source:
- * spec §3.1.
- */
+/** Notifications, which `posthorn.record` and `posthorn.dead_letter` write. Source: spec §3.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -29,12 +26,10 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(columnsOf(NotificationRow))
 
-      /** Newest first, strictly past the position. */
       const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
         all(sql, NotificationRow)`select ${columns} from posthorn.notifications
           where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Marks it as read, unless it already was. */
       const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
         first(sql, NotificationRow)`update posthorn.notifications
           set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))

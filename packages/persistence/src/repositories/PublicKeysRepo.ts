@@ -5,7 +5,6 @@ import { Bytes, Id } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
 
 const KeysRow = Schema.Struct({
-  /** Null in the one row of a workspace without public keys. */
   endpointId: Schema.NullOr(Id("endpoint")),
   current: Schema.NullOr(Bytes),
   /** Null once the grace window is over. */

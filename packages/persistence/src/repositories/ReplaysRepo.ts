@@ -1,6 +1,6 @@
 /**
- * Replays and resends of one delivery, and jobs that replay all that failed in a time. The statements are functions of
- * migrations/0007_replays.sql; a job's steps are made by a worker. Source: spec §3.1 and §4.6.
+ * Replays and resends of one delivery, and replay jobs, by the functions of migrations/0007_replays.sql. Source: spec §3.1 and
+ * §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
@@ -42,7 +42,6 @@ export type ReplayRow = typeof ReplayRow.Type
 export interface ReplayRange {
   readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
-  /** Inclusive. */
   readonly since: string
   /** Exclusive; null: up to now. */
   readonly until: string | null
@@ -51,14 +50,12 @@ export interface ReplayRange {
   readonly includeTests: boolean
 }
 
-/** The actor, for the audit log. */
 export interface Asked {
   readonly actor: Acting
   readonly traceId: string
 }
 
 const ReplayCount = Schema.Struct({
-  /** The sum of deliveries and missed events. */
   matched: Count,
   missed: Count,
   leftOut: LeftOut
@@ -109,7 +106,6 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         first(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and id = ${replayId}`
 
-      /** Newest first, strictly past the position. */
       const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
         all(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`

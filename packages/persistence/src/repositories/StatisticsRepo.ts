@@ -1,12 +1,9 @@
 /**
- * Counts over a workspace or an endpoint, computed from the rows when they are asked for. One exception: the number of
- * waiting deliveries, when it is large, may be a few seconds old.
+ * Counts over a workspace or an endpoint. Large numbers of waiting deliveries may be a few seconds old.
  *
- * Nothing scans the history. Hours that are over are rolled up (migrations/0008_statistics.sql). Deliveries of the last hour
- * or two, and of endpoints that still had pending deliveries when their hour was rolled up, are read by index, each once, 1
- * to 2 µs each. So the cost follows the traffic of an hour, not the length of the history. In an hour in which deliveries of
- * an endpoint were removed, that endpoint is read row by row; other endpoints are not. The number of waiting deliveries is
- * counted separately and not too often, but it is never 0 beside an oldest one, nor above 0 without one. Source: spec §4.5.
+ * Hours that are over are rolled up (migrations/0008_statistics.sql); deliveries of the last hour or two, and of endpoints that
+ * were open then, are read by index, 1 to 2 µs each. So the cost follows the traffic of an hour. The number of waiting
+ * deliveries is never 0 beside an oldest one, nor above 0 without one. Source: spec §4.5.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -17,10 +14,8 @@ import { all } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
-/** The period of an overview. */
 export const OVERVIEW_HOURS = 24
 
-/** Deliveries by status. */
 const outcomes = {
   pending: Count,
   delivered: Count,
@@ -30,7 +25,6 @@ const outcomes = {
 }
 
 const Overview = Schema.Struct({
-  /** When the overview was made. */
   at: Time,
   endpoints: Count,
   enabledEndpoints: Count,
@@ -49,7 +43,6 @@ interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
 }
 
 export const HourRow = Schema.Struct({
-  /** Null for the row of the whole period. */
   hour: Schema.NullOr(Time),
   ...outcomes,
   p50Ms: Schema.NullOr(Count),

@@ -1,9 +1,6 @@
 /**
- * Everything that became of an event, found by any of its ids.
- *
- * First the events and test sends that the id leads to, then all their deliveries, then the attempts and audit events of
- * those, each through an index. One trace id can lead to many events (a batch, a replay job): the answer contains the oldest
- * `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. Source: spec §4.6.
+ * Everything that became of an event, found by any of its ids, each step through an index. A trace id can lead to many events:
+ * the answer has the oldest `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. Source: spec §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"

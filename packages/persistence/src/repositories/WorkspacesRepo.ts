@@ -33,7 +33,6 @@ const LIMITS = `json_build_object('endpoints', endpoints_limit, 'tokens', tokens
 
 const Settings = Schema.Struct({ policy: Schema.NullOr(DeliveryPolicy) })
 
-/** What a workspace's own administrator may set. */
 export type WorkspaceSettings = typeof Settings.Type
 
 const stillInUse = {
@@ -70,8 +69,8 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         gone(first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`)
 
       /**
-       * Locks the workspace until the transaction ends, so that a count and the insert after it agree. Publishing goes on
-       * meanwhile. Undefined when the workspace was just removed.
+       * Until the transaction ends, so that a count and the insert after it agree. Publishing goes on. Undefined when it was
+       * just removed.
        */
       const hold = (workspaceId: WorkspaceId) =>
         Effect.zipRight(
@@ -102,15 +101,13 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         execute(sql)`update posthorn.workspaces
         set policy = ${policy === null ? null : JSON.stringify(policy)}::jsonb where id = ${workspaceId}`
 
-      /** Forward on id, strictly past the position. */
       const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
         all(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces
         where ${byIdAfter(sql, limit, from)}`
 
       /**
-       * Removes up to `most` of its deliveries with their attempts, and then of its events that no delivery needs any more,
-       * oldest first; gives the larger of the two numbers. Locks them in the order of `posthorn.record`. Like `remove`, it
-       * waits only a moment for other transactions, and needs a transaction of its own.
+       * Removes up to `most` of its oldest deliveries, then of its events that no delivery needs; gives the larger number.
+       * Locks in the order of `posthorn.record`, and waits only a moment, in a transaction of its own.
        */
       const removeHistory = (workspaceId: WorkspaceId, most: number) =>
         boundedWait(sql).pipe(

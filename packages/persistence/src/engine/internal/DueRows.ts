@@ -1,7 +1,4 @@
-/**
- * Due rows of the queue. PostgreSQL returns the rows of one endpoint as runs (`posthorn.waiting`); this module expands each
- * run into deliveries. Guarantees that an endpoint's deliveries are in the order in which its lane sends them.
- */
+/** Expands runs (`posthorn.waiting`) into due deliveries, each endpoint's in the order in which its lane sends them. */
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 import { Count, Id } from "../../client/internal/Columns.ts"
@@ -12,22 +9,17 @@ export interface LaneRef {
   readonly endpointId: EndpointId
 }
 
-/** A delivery that is due. */
 export interface DueRow {
   readonly workspaceId: WorkspaceId
   readonly deliveryId: DeliveryId
   readonly endpointId: EndpointId
   readonly shard: number
   readonly due: number
-  /** Attempts recorded so far; the next ordinal is one more. */
   readonly attempts: number
-  /** Recorded claims in a row without an observation. */
   readonly claims: number
-  /** Sent although its lane's circuit is open: the first attempt of a test send. */
   readonly atOnce: boolean
 }
 
-/** The columns of `posthorn.waiting`. */
 export const RUN = [
   ["workspace_id", Id("workspace")],
   ["endpoint_id", Id("endpoint")],
@@ -43,10 +35,7 @@ export type Runs = RowOf<typeof RUN>
 const byDue = (a: DueRow, b: DueRow) =>
   a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
 
-/**
- * One object for each delivery; deliveries of a run share their ids in memory. Rows arrive ordered by due time unless an
- * endpoint has several runs; then they are sorted.
- */
+/** Deliveries of a run share their ids. Sorted only where an endpoint has several runs. */
 export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
   const rows: Array<DueRow> = []
   const endpoints = new Set<string>()

@@ -1,8 +1,6 @@
 /**
- * Endpoints by version, so that an unchanged endpoint is neither sent nor decoded again for each of its deliveries. The
- * version is a hash of everything cached here, and the database compares it at each load. So the cache is never out of date,
- * even after the database was restored to an earlier day. Bounded: the least recently used endpoint is dropped. A load's
- * endpoints stay until its answer, as long as the load has fewer than `MOST`.
+ * Endpoints by version, a hash that the database compares at each load: an unchanged endpoint is not sent again. At most
+ * `MOST`, the least recently used dropped.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
@@ -11,17 +9,14 @@ import { Bytes, Count } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/PreparedStatements.ts"
 import { policyOf, type VersionedPolicy } from "./Policies.ts"
 
-/** An endpoint at dispatch; the same object until something of it changes. */
+/** The same object until something of it changes. */
 export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
   readonly generation: number
-  /** Sealed by SecretBox. */
   readonly secret: Uint8Array
-  /** Null once the grace window is over. */
   readonly previousSecret: Uint8Array | null
   readonly policy: VersionedPolicy
-  /** Of its workspace. */
   readonly slug: string
   /** A `RequestProfile` as JSON text, and its secrets sealed by SecretBox; null for none. */
   readonly request: string | null
@@ -30,10 +25,10 @@ export interface DispatchEndpoint {
 
 const MOST = 20_000
 
-/** Matches no endpoint in practice: a version is a hash of 64 bits. */
+/** A version is a hash of 64 bits. */
 const UNKNOWN = "0"
 
-/** The columns of `posthorn.loaded`; those after `version` are null when the version is the one that was passed. */
+/** Those after `version` are null for a known version. */
 export const LOADED = [
   ["index", Count],
   ["event_type", Schema.String],

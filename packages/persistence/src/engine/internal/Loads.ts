@@ -1,7 +1,5 @@
 /**
- * What an attempt needs, read from the database just before: payload, event type and endpoint. For an unchanged endpoint
- * only its version is read again (KnownEndpoints.ts). A load marks nothing; the worker decides how long its result may be
- * used.
+ * What an attempt needs, read just before it: payload, event type and endpoint. The worker decides how long it may be used.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
@@ -9,18 +7,16 @@ import { plain, type Run, statement } from "../../client/PreparedStatements.ts"
 import type { DueRow } from "./DueRows.ts"
 import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
 
-/** What an attempt needs. */
 export interface Content {
   readonly eventType: string
-  /** JSON text, exactly as published. */
   readonly payload: string
   readonly traceId: string
-  /** True for a test send, and for a replay of one. */
+  /** Also for a replay of one. */
   readonly isTest: boolean
-  /** When its event was published (a test send: when it was sent); null when its endpoint's requests cannot show it. */
+  /** Null when its endpoint's requests cannot show it. */
   readonly createdAt: string | null
   readonly endpoint: DispatchEndpoint
-  /** The endpoint's recorded attempts in a row that were not delivered. */
+  /** Recorded attempts of the endpoint in a row that were not delivered. */
   readonly failures: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The delivery policy of an endpoint, as stored: its own and its workspace's, and a version by which a recording checks that
- * the policy still holds. Policies were checked when they were set; one that cannot be decoded counts as not set.
+ * The policies of an endpoint and its workspace as stored, with their version. A policy that cannot be decoded counts as not
+ * set.
  */
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { Option, Schema } from "effect"

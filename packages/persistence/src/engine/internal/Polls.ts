@@ -1,7 +1,6 @@
 /**
- * A poll: the rows that became due past the read cursors. It also returns the time up to which it read, the shards in which
- * it stopped earlier, and the transactions that may still commit rows behind the cursors. The Poller decides what to do
- * about those. A poll cursors nothing and waits for nothing.
+ * A poll: rows that became due past the read cursors, the time of the read, where it stopped earlier, and transactions that may
+ * commit behind the cursors. It writes nothing and waits for nothing.
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
@@ -9,36 +8,27 @@ import { Count } from "../../client/internal/Columns.ts"
 import { plain, type RowOf, type Run, rowOf, statement } from "../../client/PreparedStatements.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
-/** How far a shard has been read: every row up to this one was seen, if it was visible then. */
+/** Every row up to this one was seen, if it was visible. */
 export interface Cursor {
   readonly shard: number
   readonly due: number
   readonly deliveryId: DeliveryId
 }
 
-/** A transaction that has published to a shard and may still commit. */
 export interface Open {
   readonly transaction: string
   readonly shard: number
 }
 
 export interface Due {
-  /** The time up to which the statement read. */
   readonly horizon: number
-  /**
-   * Publishing transactions that were open then. The rows of this read lack what they commit, and what was published within that
-   * millisecond.
-   */
+  /** The read lacks what these commit, and what was published within that millisecond. */
   readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<DueRow>
-  /** Shards in which the poll reached its row limit, each with the last row that it read. */
   readonly stopped: ReadonlyArray<Cursor>
 }
 
-/**
- * Rows without deliveries use the same columns: with a shard, how far it was read; without one, the time and the open
- * transactions.
- */
+/** With a shard, how far it was read; without one, the time and the open transactions. */
 const POSITION = [
   ["workspace_id", Schema.Null],
   ["endpoint_id", Schema.Null],

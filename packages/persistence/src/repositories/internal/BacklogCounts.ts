@@ -1,8 +1,6 @@
 /**
- * The number of a workspace's waiting deliveries. Counting costs 0.2 µs each, and an open console asks every few seconds. So
- * a count above `MANY` is given again until twenty times its duration has passed, and for at least `SHORTEST_MS`; callers
- * that ask during a count wait for it. So a process spends at most a twentieth of a core on a workspace, whatever the
- * backlog and however many callers. Below `MANY`, every answer is current.
+ * The number of a workspace's waiting deliveries, 0.2 µs each. A count above `MANY` is given again for twenty times its
+ * duration, and callers share a count: a process spends at most a twentieth of a core on a workspace.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

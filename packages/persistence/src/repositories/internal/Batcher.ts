@@ -1,11 +1,8 @@
 /**
- * Sends items that arrive at the same moment to the database in one statement.
+ * Sends items that arrive at the same moment in one statement, without a timer: while `STATEMENTS` are under way, items wait.
  *
- * There is no timer: while `STATEMENTS` statements are under way, arriving items wait, and the next statement takes them; a
- * single item is sent at once. Each workspace has a queue and is in at most one statement at a time, so its items stay in
- * order, and a slow statement delays no other workspace. A statement takes one item of each queue in turn, so a thousand
- * items of one workspace do not delay another's single item. It holds at most `MOST` items and `MOST_BYTES`, or one larger
- * item.
+ * Each workspace has a queue and is in at most one statement, so its items stay in order. A statement takes one item of each
+ * queue in turn, at most `MOST` and `MOST_BYTES`, or one larger item.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Cause, Data, Effect, Exit, Runtime } from "effect"
