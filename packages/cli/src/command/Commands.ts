@@ -9,7 +9,7 @@
 import { Args, CliConfig, Command, HelpDoc, Options, ValidationError } from "@effect/cli"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { nearest } from "@posthorn/domain/Spelling"
-import { type Console, Effect, HashSet, Layer, Option } from "effect"
+import { type Console, Effect, HashMap, HashSet, Layer, Option } from "effect"
 import type { Posthorn, Where } from "../remote/Posthorn.ts"
 import { VERSION } from "../Version.ts"
 import { ordered } from "./Arguments.ts"
@@ -426,11 +426,6 @@ const workspacesCommand = Command.make("workspaces", { ...paging, url: where.url
   })
 ).pipe(Command.withDescription("Lists workspaces. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN."))
 
-/** The subcommands, for the message about an unknown one. */
-const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = {
-  endpoints: ["list", "show", "create", "update", "test", "delete", "enable", "disable", "rotate"],
-  workspace: ["ensure"]
-}
 /** Most edits of a mistyped command, and at most half of its letters. */
 const MOST_EDITS = 2
 const SHELLS = ["bash", "zsh", "fish"]
@@ -476,6 +471,16 @@ const aboutOf = (command: (typeof commands)[number]) => {
   const [, about = ""] = tidy(page.replace(ANSI, "")).split("\n\n")
   return about.replaceAll("\n", " ").split(/(?<=\.) /)[0]!
 }
+
+/** The subcommands of the commands that have some. A command without any counts as one of its own. */
+const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = Object.fromEntries(
+  commands.flatMap((command) =>
+    [...Command.getNames(command as never)].flatMap((name) => {
+      const within = [...HashMap.keys(Command.getSubcommands(command as never))].sort()
+      return within.includes(name) ? [] : [[name, within] as const]
+    })
+  )
+)
 
 const lineOf = (command: (typeof commands)[number]): ReadonlyArray<string> =>
   [...Command.getNames(command as never)].map((name) => {

@@ -9,6 +9,7 @@ import { complain, say } from "../command/Terminal.ts"
 import * as LocalSecrets from "../dev/LocalSecrets.ts"
 import { baseUrlOf } from "../roles/RoleSettings.ts"
 import { type Settings, settings } from "../settings/Settings.ts"
+import { unreachable } from "./Unreachable.ts"
 
 /** The message is the one line the user sees: what is wrong and what to do. */
 export class ConsoleLinkRefused extends Data.TaggedError("ConsoleLinkRefused")<{
@@ -66,10 +67,7 @@ const ask = (url: string, token: string, { member, role, workspace }: Wish) =>
       })
       return (await response.json()) as Answer
     },
-    catch: () =>
-      new ConsoleLinkRefused({
-        message: `Nothing answers at ${url}. Start posthorn serve or dev, or set POSTHORN_URL to where it is.`
-      })
+    catch: (error) => new ConsoleLinkRefused({ message: unreachable(url, error) })
   })
 
 export const consoleLink = (wish: Wish) =>

@@ -135,7 +135,7 @@ const factsOf = (item: Readonly<Record<string, unknown>>) => {
   if (kind === "audit") return String(facts.action)
   return Object.entries(facts)
     .filter(([name, value]) => value !== null && name !== "traceId")
-    .map(([name, value]) => `${name}=${String(value)}`)
+    .map(([name, value]) => `${name}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
     .join(" ")
 }
 

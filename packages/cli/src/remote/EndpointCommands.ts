@@ -1,6 +1,7 @@
 /** `posthorn endpoints …` and `posthorn diagnose`. */
 import { Effect, Option } from "effect"
 import { misused, refuse } from "../command/CommandFailed.ts"
+import { counted } from "../command/Counted.ts"
 import { type Configured, configured, type TakenOver, takenOver } from "./Configured.ts"
 import { given, type Paging, showList } from "./Lists.ts"
 import { agreed, heading, isTerminal, members, print, talk } from "./Output.ts"
@@ -111,7 +112,7 @@ export const setEnabled = (endpointId: string, enabled: boolean, json: boolean) 
     yield* print(json, text, () => `${value.id}  ${enabledOf(value.enabled, value.disabledReason)}`)
     if (enabled && value.missedEvents.count > 0 && !json)
       yield* talk(
-        `It missed ${value.missedEvents.count} events while it was disabled: posthorn recover ${endpointId} --since ${value.missedEvents.since} --include-missed`
+        `It missed ${counted(value.missedEvents.count, "event")} while it was disabled: posthorn recover ${endpointId} --since ${value.missedEvents.since} --include-missed`
       )
   })
 

@@ -8,6 +8,7 @@ import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } fr
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
 import { Config, Context, Effect, Layer, Option, ParseResult, Redacted } from "effect"
 import { type CommandFailed, misused, refuse } from "../command/CommandFailed.ts"
+import { unreachable } from "./Unreachable.ts"
 
 /** Flags that every command takes. */
 export interface Where {
@@ -90,16 +91,6 @@ const issueOf = (error: ParseResult.ParseError): string => {
   return `/${issue?.path.join("/") ?? ""}: ${issue?.message ?? "is not valid"}`
 }
 
-/** The cause's code (`ECONNREFUSED`), which `fetch` hides three levels deep. */
-const codeOf = (error: unknown): string => {
-  for (let at = error; at instanceof Error || (typeof at === "object" && at !== null); ) {
-    const { cause, code } = at as { readonly code?: unknown; readonly cause?: unknown }
-    if (typeof code === "string" && /^[A-Z_]+$/.test(code)) return ` (${code})`
-    at = cause
-  }
-  return ""
-}
-
 export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
   Layer.effect(
     Posthorn,
@@ -128,8 +119,7 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
         if (detail !== undefined) return refuse(detail)
         // Not sent: the contract does not allow it.
         if (last === undefined && ParseResult.isParseError(error)) return misused(issueOf(error))
-        if (last === undefined)
-          return refuse(`Posthorn cannot be reached at ${baseUrl}${codeOf(error)}: check POSTHORN_URL.`)
+        if (last === undefined) return refuse(unreachable(baseUrl, error))
         return refuse(
           last.status < 400
             ? `${baseUrl} gave an answer that this version of the command does not understand.`

@@ -9,6 +9,7 @@ import * as Database from "@posthorn/persistence/client/Database"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Layer, Option } from "effect"
+import { counted } from "../command/Counted.ts"
 import { say } from "../command/Terminal.ts"
 import { settings } from "../settings/Settings.ts"
 import { requireCurrent, required } from "./StartChecks.ts"
@@ -22,7 +23,7 @@ export class SecretsUnreadable extends Data.TaggedError("SecretsUnreadable")<{
   override get message() {
     const shown = this.endpointIds.slice(0, SHOWN).join(", ")
     const more = this.endpointIds.length > SHOWN ? ", …" : ""
-    return `No key of ENCRYPTION_KEY opens the secrets of ${this.endpointIds.length} endpoints (${shown}${more}): add the key they were sealed with, or rotate them.`
+    return `No key of ENCRYPTION_KEY opens the secrets of ${counted(this.endpointIds.length, "endpoint")} (${shown}${more}): add the key they were sealed with, or rotate them.`
   }
 }
 
@@ -30,8 +31,8 @@ const outcome = (endpoints: number, sealed: number, unreadable: number) =>
   endpoints === 0
     ? "There are no endpoints yet: nothing to seal."
     : sealed === 0 && unreadable === 0
-      ? `${endpoints} endpoints looked at: all their secrets were sealed with the newest key already. Older keys may be taken out of ENCRYPTION_KEY.`
-      : `${endpoints} endpoints looked at; the secrets of ${sealed} are now sealed with the newest key.`
+      ? `${counted(endpoints, "endpoint")} looked at: all secrets were sealed with the newest key already. Older keys may be taken out of ENCRYPTION_KEY.`
+      : `${counted(endpoints, "endpoint")} looked at; the secrets of ${sealed} are now sealed with the newest key.`
 
 export const reEncrypt = Effect.gen(function* () {
   const given = yield* settings

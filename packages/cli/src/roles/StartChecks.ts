@@ -12,6 +12,7 @@ import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Option } from "effect"
+import { counted } from "../command/Counted.ts"
 import { complain } from "../command/Terminal.ts"
 import { InvalidEnvironment, lineOf } from "../settings/Environment.ts"
 import type { Settings } from "../settings/Settings.ts"
@@ -21,7 +22,7 @@ import type { RoleSettings } from "./RoleSettings.ts"
 /** The database lacks migrations this program needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
   override get message() {
-    return `The database is ${this.count} migrations behind: run \`posthorn migrate\` first.`
+    return `The database is ${counted(this.count, "migration")} behind: run \`posthorn migrate\` first.`
   }
 }
 

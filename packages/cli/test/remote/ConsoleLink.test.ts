@@ -1,9 +1,12 @@
 /** `posthorn console-link`, as an operator uses it. */
+import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
+import { createServer as createTlsServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { certificate } from "@posthorn/testkit/Certificates"
 import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
@@ -82,6 +85,18 @@ describe("posthorn console-link", () => {
     assert.strictEqual(await lineOf(["nobody"], given), "posthorn: No such workspace.\n")
     assert.match(await lineOf(["acme"], { POSTHORN_URL: url }), /^posthorn: No token is known here.*\n$/)
     const away = await lineOf(["acme"], { POSTHORN_URL: "http://127.0.0.1:9", OPERATOR_TOKEN: TOKEN })
-    assert.match(away, /^posthorn: Nothing answers at http:\/\/127\.0\.0\.1:9\..*\n$/)
+    assert.match(
+      away,
+      /^posthorn: Posthorn cannot be reached at http:\/\/127\.0\.0\.1:9: check POSTHORN_URL, and that it runs\.\n$/
+    )
+    const untrusted = createTlsServer(certificate("self-signed")).listen(0, "127.0.0.1")
+    await once(untrusted, "listening")
+    const POSTHORN_URL = `https://127.0.0.1:${(untrusted.address() as AddressInfo).port}`
+    const refused = await lineOf(["acme"], { POSTHORN_URL, OPERATOR_TOKEN: TOKEN })
+    untrusted.close()
+    assert.match(
+      refused,
+      /^posthorn: The certificate of https:.* is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/
+    )
   })
 })

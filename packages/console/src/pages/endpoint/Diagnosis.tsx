@@ -170,7 +170,9 @@ const Diagnosis = ({ endpoint }: { endpoint: EndpointDetail }) => {
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="flex flex-wrap items-center gap-3 text-sm text-soft">
           <Badge tone={tone}>{label}</Badge>
-          Judged from the last {data.examined.attempts} attempts on record; nothing was sent.
+          Judged from{" "}
+          {data.examined.attempts === 1 ? "the one attempt" : `the last ${data.examined.attempts} attempts`}{" "}
+          on record; nothing was sent.
         </p>
         <Button small icon="retry" isDisabled={isFetching} onPress={() => refetch()}>
           Look again
