@@ -192,6 +192,13 @@ create table posthorn.default_quotas (
   constraint default_quotas_only_row_check CHECK (only_row)
 );
 
+create table posthorn.deleted_endpoints (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  constraint deleted_endpoints_pkey PRIMARY KEY (workspace_id, endpoint_id),
+  constraint deleted_endpoints_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+
 create table posthorn.deliveries (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -397,7 +404,6 @@ create table posthorn.missed_events (
   created_at timestamp(3) with time zone not null,
   missed_by xid8 not null default pg_current_xact_id(),
   constraint missed_events_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, event_id),
-  constraint missed_events_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES posthorn.endpoints(workspace_id, id) ON DELETE CASCADE,
   constraint missed_events_workspace_id_event_id_fkey FOREIGN KEY (workspace_id, event_id) REFERENCES posthorn.events(workspace_id, id) ON DELETE CASCADE
 );
 CREATE INDEX missed_events_event ON posthorn.missed_events USING btree (workspace_id, event_id);
@@ -716,8 +722,10 @@ create type posthorn.waiting as (
 -- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.release_shard(given smallint, last_owner text) returns void
--- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
+-- posthorn.remove_deleted(most integer) returns boolean
+-- posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
+-- posthorn.remove_of_endpoint(workspace text, endpoint text, most integer) returns boolean
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record

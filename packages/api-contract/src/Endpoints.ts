@@ -172,7 +172,7 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
   .annotate(OpenApi.Summary, "Delete a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Also deletes its deliveries and attempts. To stop delivery and keep history, disable it instead."
+    "Also deletes its deliveries and attempts, of a long history some minutes later; none of them is sent any more. To stop delivery and keep history, disable it instead."
   )
   .annotateContext(
     operation({

@@ -169,6 +169,13 @@ begin atomic
   select t.event_type, t.id from types t;
 end;
 
+-- Endpoints that are deleted, and whose deliveries are still being removed.
+create table posthorn.deleted_endpoints (
+  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
+  endpoint_id text collate "C" not null,
+  primary key (workspace_id, endpoint_id)
+);
+
 create table posthorn.missed_events (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -177,7 +184,6 @@ create table posthorn.missed_events (
   -- A replay job covers only what was missed before it started.
   missed_by xid8 not null default pg_current_xact_id(),
   primary key (workspace_id, endpoint_id, created_at, event_id),
-  foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade,
   foreign key (workspace_id, event_id) references posthorn.events on delete cascade
 );
 create index missed_events_event on posthorn.missed_events (workspace_id, event_id);
@@ -443,7 +449,12 @@ create function posthorn.remove_deliveries() returns trigger language plpgsql se
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   delete from posthorn.attempt_starts b using removed r where b.workspace_id = r.workspace_id and b.endpoint_id = r.id;
-  delete from posthorn.deliveries d using removed r where d.workspace_id = r.workspace_id and d.endpoint_id = r.id;
+  delete from posthorn.missed_events m using removed r
+  where m.workspace_id = r.workspace_id and m.endpoint_id = r.id
+    and not exists (select from posthorn.deleted_endpoints d where d.workspace_id = r.workspace_id and d.endpoint_id = r.id);
+  delete from posthorn.deliveries d using removed r
+  where d.workspace_id = r.workspace_id and d.endpoint_id = r.id
+    and not exists (select from posthorn.deleted_endpoints d where d.workspace_id = r.workspace_id and d.endpoint_id = r.id);
   return null;
 end $$;
 

@@ -34,11 +34,49 @@ begin
   return removed;
 end $$;
 
-create function posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
+-- Removes up to `most` deliveries of an endpoint, and as many missed events. Returns whether there are more.
+create function posthorn.remove_of_endpoint(workspace text, endpoint text, most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  removed constant integer := posthorn.remove_history(workspace, endpoint, most);
+  missed integer;
+begin
+  delete from posthorn.missed_events m where m.ctid = any (array(
+    select m.ctid from posthorn.missed_events m where m.workspace_id = workspace and m.endpoint_id = endpoint
+    order by m.created_at, m.event_id limit most
+  ));
+  get diagnostics missed = row_count;
+  return removed = most or missed = most;
+end $$;
+
+-- Deletes an endpoint. Nothing of it is sent any more; of a long history, `remove_deleted` removes what is left. Returns whether the
+-- endpoint existed. Locks: the endpoint, then deliveries, as `record`. Called by: EndpointsRepo.remove.
+create function posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform from posthorn.endpoints e where e.workspace_id = workspace and e.id = endpoint for update;
+  if not found then return false; end if;
+  if posthorn.remove_of_endpoint(workspace, endpoint, most) then
+    insert into posthorn.deleted_endpoints (workspace_id, endpoint_id) values (workspace, endpoint);
+  end if;
   delete from posthorn.endpoints e where e.workspace_id = workspace and e.id = endpoint;
-  return found;
+  return true;
+end $$;
+
+-- Removes some of the history of a deleted endpoint. Returns false when no endpoint is left of which there is any. Locks: deliveries
+-- in the order of `record`. Called by: Retention.
+create function posthorn.remove_deleted(most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  one posthorn.deleted_endpoints;
+begin
+  select * into one from posthorn.deleted_endpoints order by workspace_id, endpoint_id limit 1 for update skip locked;
+  if not found then return false; end if;
+  if not posthorn.remove_of_endpoint(one.workspace_id, one.endpoint_id, most) then
+    delete from posthorn.deleted_endpoints d where d.workspace_id = one.workspace_id and d.endpoint_id = one.endpoint_id;
+  end if;
+  return true;
 end $$;
 
 create function posthorn.remove_workspace(workspace text) returns setof posthorn.workspaces
@@ -86,7 +124,7 @@ begin
   where k.workspace_id = workspace and strpos(k.body, '"' || event || '"') > 0 and strpos(k.body, '"payload":') > 0;
 end $$;
 
-revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace, posthorn.purge_event,
+revoke all on function posthorn.remove_history, posthorn.remove_of_endpoint, posthorn.remove_endpoint, posthorn.remove_deleted, posthorn.remove_workspace, posthorn.purge_event,
   posthorn.remove_old_deliveries, posthorn.remove_waiting, posthorn.remove_old_events from public;
 
 -- Rights of the role of `serve` and `work`, on a table or on one of its columns. Locking a row needs the right to change a

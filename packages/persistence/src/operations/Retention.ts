@@ -15,6 +15,10 @@ export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/per
 /** Rows that one pass may remove. Source: spec §8. */
 const PASS = 100
 
+/** Deliveries of a deleted endpoint that one step removes: 10 ms. */
+const STEP = 200
+const STEP_PAUSE = Duration.millis(10)
+
 export interface Removed {
   readonly deliveries: number
   readonly events: number
@@ -28,6 +32,8 @@ export class Retention extends Context.Tag("@posthorn/persistence/operations/Ret
     readonly daily: Effect.Effect<Removed | null, SqlError>
     readonly run: Effect.Effect<Removed, SqlError>
     readonly erase: Effect.Effect<number, SqlError>
+    /** Gives the number of steps. */
+    readonly removeDeleted: Effect.Effect<number, SqlError>
     readonly forget: Effect.Effect<number, SqlError>
   }
 >() {}
@@ -38,6 +44,8 @@ const JOB = "retention"
 const Pass = Schema.Struct({ past: Schema.String, scanned: Count, removed: Count })
 
 const ToTidy = Schema.Struct({ id: Id("workspace") })
+
+const Stepped = Schema.Struct({ more: Schema.Boolean })
 
 const Begun = Schema.Struct({ ours: Schema.Boolean })
 
@@ -114,6 +122,15 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       rows(sql, Counted)`select posthorn.forget_starts() as n`,
       ([forgotten]) => forgotten!.n
     )
-    return { daily, erase, forget, run }
+    const step = rows(sql, Stepped)`select posthorn.remove_deleted(${STEP}) as more`
+    const removeDeleted = Effect.iterate(
+      { steps: 0, more: true },
+      {
+        while: ({ more }) => more,
+        body: ({ steps }) =>
+          Effect.map(Effect.delay(step, STEP_PAUSE), ([row]) => ({ steps: steps + 1, more: row!.more }))
+      }
+    ).pipe(Effect.map(({ steps }) => steps - 1))
+    return { daily, erase, forget, removeDeleted, run }
   })
 )

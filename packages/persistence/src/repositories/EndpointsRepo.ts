@@ -7,7 +7,7 @@ import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
-import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { Bytes, Count, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, first, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, byIdBefore, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
@@ -218,20 +218,11 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** Removes up to `most` of its oldest deliveries; gives how many. Locks them in the order of `posthorn.record`. */
-      const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
-        boundedWait(sql).pipe(
-          Effect.zipRight(rows(sql, Counted)`
-        select posthorn.remove_history(${workspaceId}, ${endpointId}, ${most}) as n`),
-          Effect.map((rows) => rows[0]!.n),
-          refusing(stillInUse)
-        )
-
-      /** Removes it with its remaining deliveries and attempts; false when it was gone already. */
-      const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      /** Deletes it, with up to `most` of its deliveries; the worker removes the others. False when it was gone already. */
+      const remove = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
         boundedWait(sql).pipe(
           Effect.zipRight(
-            sql`select from posthorn.remove_endpoint(${workspaceId}, ${endpointId}) as removed where removed`
+            sql`select from posthorn.remove_endpoint(${workspaceId}, ${endpointId}, ${most}) as removed where removed`
           ),
           Effect.map((rows) => rows.length > 0),
           refusing(stillInUse)
@@ -258,7 +249,6 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         lockForUpdate,
         lockKeys,
         remove,
-        removeDeliveries,
         requestSecrets,
         rotate,
         setKeyPair,

@@ -157,7 +157,7 @@ const scenarios = writeScenarios((it) => {
         () => stage.repos.run(endpoints.update(workspace, present, next, null)),
         () => stage.repos.run(endpoints.setKeyPair(workspace, one, keys)),
         () => stage.repos.run(endpoints.rotate(workspace, one, keys)),
-        () => stage.repos.run(endpoints.remove(workspace, one))
+        () => stage.repos.run(endpoints.remove(workspace, one, 9))
       ]
       for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)
     }
@@ -194,31 +194,106 @@ const scenarios = writeScenarios((it) => {
     await changesNothing(stage, "endpoints", () => stage.repos.run(secrets.replace(latest, to("new"))))
   })
 
-  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are removed, a limited number at a time, and no others", async (stage) => {
+  it("remove_endpoint, remove_of_endpoint, remove_deleted, remove_deliveries: an endpoint is removed with a part of its history, and the rest in steps", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.deliveries(acme, "acme", 3)
-    const twin = await twinOf(stage, acme, "endpoints", "deliveries")
-    const endpoints = await stage.repos.get(EndpointsRepo)
-    const remove = () => stage.repos.run(endpoints.removeDeliveries(acme, one, 2))
+    await stage.rows(
+      `insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
+       select v.workspace_id, e.id, v.id, v.created_at from posthorn.events v cross join posthorn.endpoints e`
+    )
+    const twin = await twinOf(stage, acme, "events", "endpoints", "deliveries", "missed_events")
     const left = async (workspace: string, endpoint: string) =>
-      Number(
-        await stage.value(
-          "select count(*) from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2",
+      Object.values(
+        await stage.row(
+          `select exists (select from posthorn.endpoints where workspace_id = $1 and id = $2) as exists,
+            (select count(*)::integer from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2) as deliveries,
+            (select count(*)::integer from posthorn.missed_events where workspace_id = $1 and endpoint_id = $2) as missed`,
           workspace,
           endpoint
         )
       )
-    assert.deepEqual([await remove(), await left(acme, one)], [2, 1])
-    assert.deepEqual([await remove(), await remove()], [1, 0])
-    assert.deepEqual([await left(acme, two), await left(twin, one), await left(twin, two)], [3, 3, 3])
+    const remove = (endpoint: string, most: number) =>
+      stage.value("select posthorn.remove_endpoint($1, $2, $3)", acme, endpoint, most)
+    const step = (most: number) => stage.value("select posthorn.remove_deleted($1)", most)
+    const whole = [true, 3, 3]
+    assert.equal(await step(2), false)
+    assert.deepEqual([await remove(one, 2), await left(acme, one)], [true, [false, 1, 1]])
+    assert.deepEqual([await remove(one, 2), await left(acme, one)], [false, [false, 1, 1]])
+    assert.deepEqual(
+      [await left(acme, two), await left(twin, one), await left(twin, two)],
+      [whole, whole, whole]
+    )
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows("select from posthorn.deleted_endpoints for update")
+    assert.equal(await step(2), false)
+    await other.rows("rollback")
+    // Longer in one of the two kinds of history than in the other.
+    await stage.rows(
+      "delete from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2",
+      acme,
+      two
+    )
+    assert.deepEqual([await remove(two, 1), await left(acme, two)], [true, [false, 0, 2]])
+    await stage.rows(
+      "delete from posthorn.missed_events where workspace_id = $1 and endpoint_id = $2",
+      twin,
+      one
+    )
+    await stage.rows("select posthorn.remove_endpoint($1, $2, 1)", twin, one)
+    assert.deepEqual(await left(twin, one), [false, 2, 0])
+    while (await step(1));
+    const nothing = [false, 0, 0]
+    assert.deepEqual(
+      [await left(acme, one), await left(acme, two), await left(twin, one)],
+      [nothing, nothing, nothing]
+    )
+    assert.deepEqual(await left(twin, two), whole)
+    await stage.rows("select posthorn.remove_endpoint($1, $2, 4)", twin, two)
+    assert.deepEqual(await left(twin, two), nothing)
+    assert.equal(await step(1), false)
   })
 
-  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are locked in the order of their ids, as recording locks them", async (stage) => {
+  it("remove_deliveries: what an endpoint missed is removed with it, and nothing else", async (stage) => {
+    const acme = await stage.workspace()
+    const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
+    await stage.publish("acme", "a")
+    await stage.rows(
+      `insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
+       select v.workspace_id, e.id, v.id, v.created_at from posthorn.events v cross join posthorn.endpoints e`
+    )
+    const twin = await twinOf(stage, acme, "events", "endpoints", "missed_events")
+    await stage.rows(
+      "insert into posthorn.deleted_endpoints (workspace_id, endpoint_id) values ($1, $2), ($3, $4)",
+      acme,
+      two,
+      twin,
+      one
+    )
+    await stage.rows("delete from posthorn.endpoints where workspace_id = $1 and id = $2", acme, one)
+    assert.deepEqual(
+      await stage.rows("select endpoint_id as e from posthorn.deliveries where workspace_id = $1", acme),
+      [{ e: two }]
+    )
+    assert.deepEqual(
+      await stage.rows(
+        "select workspace_id as w, endpoint_id as e from posthorn.missed_events where workspace_id = $1",
+        acme
+      ),
+      [{ w: acme, e: two }]
+    )
+    assert.equal(
+      await stage.value("select count(*)::integer from posthorn.missed_events where workspace_id = $1", twin),
+      2
+    )
+  })
+
+  it("EndpointsRepo.ts remove: an endpoint's deliveries are locked in the order of their ids, as recording locks them", async (stage) => {
     const acme = await stage.workspace()
     const one = await stage.endpoint(acme)
     const endpoints = await stage.repos.get(EndpointsRepo)
-    await removesInOrder(stage, acme, endpoints.removeDeliveries(acme, one, 2))
+    await removesInOrder(stage, acme, endpoints.remove(acme, one, 2))
   })
 })
 

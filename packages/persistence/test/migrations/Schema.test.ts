@@ -93,7 +93,7 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
           select tgrelid, ('posthorn.' || follower)::regclass from pg_trigger join (values
             ('attempts_follow', 'attempts'), ('failed_deliveries_follow', 'failed_deliveries'),
             ('rollups_follow', 'hourly_rollups'), ('rollups_follow', 'stale_hours'), ('queue_follows', 'queue'),
-            ('deliveries_follow', 'deliveries'), ('deliveries_follow', 'attempt_starts'), ('events_follow', 'events')) v(name, follower) on tgname = name
+            ('deliveries_follow', 'deliveries'), ('deliveries_follow', 'attempt_starts'), ('deliveries_follow', 'missed_events'), ('events_follow', 'events')) v(name, follower) on tgname = name
         ), held as (
           select 'posthorn.workspaces'::regclass::oid as oid
           union

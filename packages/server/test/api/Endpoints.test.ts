@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import { Effect, Redacted } from "effect"
 import { makeDelivery, makeEndpoint, nextNotification, observe, publish, unknown, walk } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
@@ -295,10 +296,15 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         from generate_series(1, 4500)`
 
       const deleted = yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+      const again = yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+      yield* Effect.provide(
+        Effect.flatMap(Retention.Retention, ({ removeDeleted }) => removeDeleted),
+        Retention.layer
+      )
 
       const left = yield* sql<{ id: string }>`
         select id from posthorn.deliveries where workspace_id = ${ws.workspaceId}`
-      expect(deleted.status).toBe(204)
+      expect([deleted.status, again.status]).toEqual([204, 404])
       expect(left).toEqual([{ id: kept.deliveryId }])
     })
   )

@@ -29,13 +29,18 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
   const count = hours.count.pipe(
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
+  const removeDeleted = retention.removeDeleted.pipe(
+    Effect.catchAll((error) =>
+      Effect.logWarning("Deliveries of deleted endpoints could not be removed", error)
+    )
+  )
   const forget = retention.forget.pipe(
     Effect.catchAll((error) => Effect.logWarning("Starts of attempts could not be forgotten", error))
   )
   return {
     run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.forEach(
-        [look, erase, forget, count],
+        [look, erase, forget, count, removeDeleted],
         (work) =>
           Effect.suspend((): Effect.Effect<unknown> => (here() ? work : Effect.void)).pipe(
             Effect.repeat(housekeeping),

@@ -61,12 +61,7 @@ export const postgresDatabase = Effect.gen(function* () {
         sql`update posthorn.endpoints set policy = ${own && JSON.stringify(own)}::jsonb where id = ${endpointId}`
       ),
     remove: ({ endpointId, workspaceId }) =>
-      Effect.orDie(
-        Effect.zipRight(
-          sql`select posthorn.remove_history(${workspaceId}, ${endpointId}, 1000)`,
-          sql`select posthorn.remove_endpoint(${workspaceId}, ${endpointId})`
-        )
-      ),
+      Effect.orDie(sql`select posthorn.remove_endpoint(${workspaceId}, ${endpointId}, 1000)`),
     take: (shard, owner) =>
       Effect.map(
         one<{ until: string | number | null }>(

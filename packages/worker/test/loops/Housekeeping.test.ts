@@ -18,6 +18,7 @@ const begun = (hangs: "daily" | "erased" | "forgotten" | "counted") =>
       daily: Effect.as(step("daily"), null),
       erase: step("erased"),
       forget: step("forgotten"),
+      removeDeleted: Effect.succeed(0),
       run: Effect.never
     })
     const { run } = yield* Effect.provide(

@@ -52,6 +52,31 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
       })
   )
 
+  it.scoped("§8 removes the history of a deleted endpoint in steps, of which nothing is sent meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const deleted = yield* endpoint(acme, receiver.url("/deleted"))
+      yield* publish(acme, 1_700)
+      yield* endpoint(acme, receiver.url("/kept"), "other.type")
+      yield* sql`select posthorn.remove_endpoint(${acme.id}, ${deleted.id}, 1_200)`
+      yield* worker()
+      yield* publish(acme, 3, "other.type")
+      yield* receiver.waitFor(3, "/kept")
+
+      const steps = yield* Effect.provide(
+        Effect.flatMap(Retention.Retention, ({ removeDeleted }) => removeDeleted),
+        Retention.layer
+      )
+
+      expect(steps).toBe(3)
+      yield* drained(acme)
+      expect(yield* deliveries(acme)).toHaveLength(3)
+      expect(receiver.receivedAt("/deleted")).toEqual([])
+    })
+  )
+
   it.scoped("§8 keeps history for as long as is set", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()

@@ -71,6 +71,7 @@ export const services = (
       daily: Effect.succeed(null),
       erase: Effect.succeed(0),
       forget: Effect.succeed(0),
+      removeDeleted: Effect.succeed(0),
       run: Effect.never
     }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
