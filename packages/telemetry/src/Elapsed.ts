@@ -1,9 +1,12 @@
 /** Monotonic milliseconds, for durations: the wall clock may be set back by an hour, or by a year. */
-import { Clock, Effect } from "effect"
+import { Brand, type Clock, Effect } from "effect"
 
-export const elapsed = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+/** A moment of this process; a difference of two is a plain number. */
+export type MonotonicMs = number & Brand.Brand<"MonotonicMs">
 
-export const elapsedNow: Effect.Effect<number> = Effect.map(
-  Clock.currentTimeNanos,
-  (nanos) => Number(nanos) / 1e6
-)
+export const monotonicMs = Brand.nominal<MonotonicMs>()
+
+export const elapsed = (clock: Clock.Clock): MonotonicMs =>
+  monotonicMs(Number(clock.unsafeCurrentTimeNanos()) / 1e6)
+
+export const elapsedNow: Effect.Effect<MonotonicMs> = Effect.map(Effect.clock, elapsed)

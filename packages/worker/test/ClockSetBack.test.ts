@@ -1,6 +1,7 @@
 /** The wall clock of a worker's machine is set back by a year: no wait for a duration is affected. */
 import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/engine/Queue"
 import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
@@ -16,7 +17,7 @@ const row: DueRow = {
   deliveryId: "whd_1",
   endpointId: "whe_1",
   shard: 0,
-  due: 1,
+  due: databaseMicros(1),
   attempts: 0,
   claims: 0,
   atOnce: false
@@ -28,7 +29,10 @@ const locks: SleepLocks = { take: (taken) => Effect.succeed({ taken, others: [] 
 const watched = () => {
   const sweeps: Array<LaneRef | null> = []
   const queue: Queue["Type"] = {
-    due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
+    due: () =>
+      Effect.sync(
+        (): Due => ({ horizon: databaseMicros(1_000_000_000), open: [], rows: [row], stopped: [] })
+      ),
     firstOfEndpoints: (after) =>
       Effect.sync(() => {
         sweeps.push(after)

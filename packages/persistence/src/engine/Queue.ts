@@ -19,6 +19,7 @@ import {
   statement
 } from "../client/PreparedStatements.ts"
 import { rows } from "../client/Rows.ts"
+import { DatabaseMicros } from "./DatabaseMicros.ts"
 import { type DueRow, dueRows, type LaneRef, RUN } from "./internal/DueRows.ts"
 import { KnownEndpoints } from "./internal/KnownEndpoints.ts"
 import { type Content, load } from "./internal/Loads.ts"
@@ -82,7 +83,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       after: LaneRef | null,
       most: number
     ) => Effect.Effect<EndpointFirsts, SqlError>
-    readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
+    readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<DatabaseMicros | null, SqlError>
     readonly dueOfEndpoints: (
       refills: ReadonlyArray<Refill>
     ) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
@@ -111,7 +112,7 @@ const FIRST = [
   ["claims", Count],
   ["at_once", Schema.Boolean],
   ["delivery_id", Id("delivery")],
-  ["due", Count],
+  ["due", DatabaseMicros],
   ["is_ready", Schema.Boolean],
   ["is_last", Schema.Boolean]
 ] as const
@@ -122,7 +123,7 @@ const STARTS_SINCE = statement("posthorn.starts_since($1, $2, $3, $4, $5)", [
   ["index", Count],
   ["ages", Schema.Array(Schema.Number)]
 ])
-const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(Count)]])
+const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(DatabaseMicros)]])
 
 const firstOfEndpoints = (run: Run, after: LaneRef | null, most: number) =>
   Effect.map(

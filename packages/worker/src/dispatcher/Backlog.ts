@@ -1,4 +1,5 @@
 /** Tracks lanes with more rows in the database than in memory. Reads leave out full lanes with many more rows. */
+import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
@@ -102,7 +103,7 @@ export class Backlog {
   }
 
   /** Endpoints to leave out of a read. A read that rewinds looks for late commits, so their lanes rewind as well. */
-  skip(backTo: number): Array<string> {
+  skip(backTo: DatabaseMicros): Array<string> {
     const ids: Array<string> = []
     for (const lane of this.oversized) {
       if (backTo < lane.from.due) {

@@ -7,6 +7,7 @@
  * Plain data without clock or I/O; timers are passed in. Source: spec §3.4, ADR 10.
  */
 import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
+import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Content } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Signal } from "../internal/Signal.ts"
@@ -36,7 +37,7 @@ export interface DispatcherOptions extends TuningValues {
   readonly later: (milliseconds: number, run: () => void) => void
   /** In monotonic milliseconds. */
   readonly wakeAt: (moment: number, run: (now: number) => void) => void
-  readonly pollFrom: (moment: number) => void
+  readonly pollFrom: (moment: DatabaseMicros) => void
   /** The Poller reads on from its cursors. */
   readonly pollOn: () => void
 }

@@ -4,6 +4,7 @@
  * The concurrency limit is adaptive (AIMD): it starts at 2, grows by one with each answer in time, and is halved by a timeout.
  * Besides, the circuit (Circuit.ts) and the rate limit (SlidingWindow.ts) hold deliveries back.
  */
+import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { Circuit } from "./Circuit.ts"
 import { Deque } from "./Deque.ts"
@@ -21,7 +22,7 @@ export const RETRY_TURN = 8
 
 export type Position = Pick<DueRow, "due" | "deliveryId">
 
-export const BEGINNING: Position = { due: 0, deliveryId: "" }
+export const BEGINNING: Position = { due: databaseMicros(0), deliveryId: "" }
 
 /** Whose lane it is. */
 export type LaneKey = Pick<DueRow, "workspaceId" | "endpointId" | "shard">
@@ -34,7 +35,7 @@ export class Waiting implements DueRow {
   readonly lane: Lane
   readonly term: LeaseTerm
   readonly deliveryId: string
-  readonly due: number
+  readonly due: DatabaseMicros
   readonly attempts: number
   readonly claims: number
   readonly atOnce: boolean

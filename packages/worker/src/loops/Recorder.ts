@@ -13,6 +13,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { judge } from "@posthorn/domain/Verdict"
 import { isDatabaseAway, isInTheWay, sqlProblemOf } from "@posthorn/persistence/client/Statement"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Disabled, Observed, Recorded, RecordedEach } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
@@ -239,7 +240,7 @@ export class Recorder {
       waitMs = Math.min(waitMs, observed.waitMs ?? waitMs)
       dispatcher.recorded(settled)
     }
-    if (Number.isFinite(waitMs)) inbox.tell({ kind: "from", moment: moment + waitMs * 1000 })
+    if (Number.isFinite(waitMs)) inbox.tell({ kind: "from", moment: databaseMicros(moment + waitMs * 1000) })
     if (deadLettered > 0) dispatcher.givenUp.notify()
     dispatcher.notifyLoader()
     if (changed.size === 0) return told

@@ -2,19 +2,20 @@
  * Finds rows that commit behind the read cursors: a publishing transaction chooses its due time before it commits. Each read
  * returns the open ones; while one is young, and once after it ended, the next read rewinds to before it published.
  */
+import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Open } from "@posthorn/persistence/engine/Queue"
 
 /** Microseconds. Due times are truncated to milliseconds. */
 const CUT = 1_000
 
 /** It was open when this worker took the shard. */
-const UNKNOWN = Number.NEGATIVE_INFINITY
+const UNKNOWN = databaseMicros(Number.NEGATIVE_INFINITY)
 
 interface LateCommitsSeen {
   /** For ended transactions: no row of theirs is due earlier. */
-  readonly back: number
+  readonly back: DatabaseMicros
   /** Young open ones too, so that their rows are found sooner. */
-  readonly soon: number
+  readonly soon: DatabaseMicros
   /** Something was committed with an unknown due time. */
   readonly sweeps: boolean
   readonly transactionsChanged: boolean
@@ -23,7 +24,7 @@ interface LateCommitsSeen {
 export class LateCommits {
   private readonly youngMs: number
   /** From when on open transactions may have published. */
-  private open = new Map<string, number>()
+  private open = new Map<string, DatabaseMicros>()
   private openShards: ReadonlySet<number> = new Set()
 
   constructor(youngMs: number) {
@@ -37,23 +38,23 @@ export class LateCommits {
   /** `before`: the previous read. `isNew`: shards without one. */
   seen(
     open: ReadonlyArray<Open>,
-    moment: number,
-    before: number,
+    moment: DatabaseMicros,
+    before: DatabaseMicros,
     isNew: (shard: number) => boolean
   ): LateCommitsSeen {
-    const still = new Map<string, number>()
+    const still = new Map<string, DatabaseMicros>()
     for (const { shard, transaction } of open) {
-      const known = still.get(transaction) ?? this.open.get(transaction) ?? before - CUT
-      still.set(transaction, isNew(shard) ? UNKNOWN : Math.min(known, moment))
+      const known = still.get(transaction) ?? this.open.get(transaction) ?? databaseMicros(before - CUT)
+      still.set(transaction, isNew(shard) ? UNKNOWN : earliest(known, moment))
     }
     const ended = [...this.open].filter(([transaction]) => !still.has(transaction)).map(([, since]) => since)
     const transactionsChanged = ended.length > 0 || still.size > this.open.size
     this.open = still
     this.openShards = new Set(open.map(({ shard }) => shard))
     const known = ended.filter((since) => since !== UNKNOWN)
-    const back = Math.min(moment - CUT, ...known)
+    const back = earliest(databaseMicros(moment - CUT), ...known)
     // Rewinding for old ones would read too much again.
     const young = [...still.values()].filter((since) => since > moment - this.youngMs * 1_000)
-    return { back, soon: Math.min(back, ...young), sweeps: known.length < ended.length, transactionsChanged }
+    return { back, soon: earliest(back, ...young), sweeps: known.length < ended.length, transactionsChanged }
   }
 }

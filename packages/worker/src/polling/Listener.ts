@@ -4,6 +4,7 @@
  * stays silent once its connection is terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
+import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { type SleepLocks, showLife, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
@@ -16,7 +17,7 @@ export interface Hearer {
   readonly listening: (locks: SleepLocks) => void
   readonly stoppedListening: () => void
   /** Microseconds since 1970; null: check everything. */
-  readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
+  readonly heard: (since: DatabaseMicros | null, shards: ReadonlyArray<number>) => void
   readonly published: (row: DueRow) => void
   /** `failures` attempts in a row have failed. */
   readonly endpointChanged: (endpointId: string, failures: number, shard: number) => void

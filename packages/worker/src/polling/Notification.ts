@@ -3,13 +3,13 @@
  * anything may be due.
  */
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { LaneKey } from "../dispatcher/Lane.ts"
 
 export type Notification =
   | { readonly kind: "anything" }
-  /** In microseconds since 1970. */
-  | { readonly kind: "due"; readonly since: number; readonly shards: ReadonlyArray<number> }
+  | { readonly kind: "due"; readonly since: DatabaseMicros; readonly shards: ReadonlyArray<number> }
   | { readonly kind: "published"; readonly row: DueRow }
   /** After `failures` attempts in a row that failed. */
   | {
@@ -31,10 +31,11 @@ const POLICY = new RegExp(`^policy (wsp_${TAIL})$`)
 
 export const notificationOf = (payload: string): Notification => {
   const due = DUE.exec(payload)
-  if (due !== null) return { kind: "due", since: Number(due[1]), shards: due[2]!.split(",").map(Number) }
+  if (due !== null)
+    return { kind: "due", since: databaseMicros(Number(due[1])), shards: due[2]!.split(",").map(Number) }
   const published = PUBLISHED.exec(payload)
   if (published !== null) {
-    const [since, shard] = [Number(published[1]), Number(published[2])]
+    const [since, shard] = [databaseMicros(Number(published[1])), Number(published[2])]
     const ids = { workspaceId: published[3]!, endpointId: published[4]!, deliveryId: published[5]! }
     return { kind: "published", row: { ...ids, shard, due: since, attempts: 0, claims: 0, atOnce: false } }
   }

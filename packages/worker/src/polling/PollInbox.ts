@@ -1,4 +1,5 @@
-/** The one way to tell the Poller that something may be due. Moments are microseconds by the database's clock. */
+/** The one way to tell the Poller that something may be due. */
+import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Effect } from "effect"
 import type { LaneKey } from "../dispatcher/Lane.ts"
@@ -6,7 +7,7 @@ import { Signal } from "../internal/Signal.ts"
 
 type News =
   /** May be in the future. */
-  | { readonly kind: "from"; readonly moment: number }
+  | { readonly kind: "from"; readonly moment: DatabaseMicros }
   /** The Poller looks some time back. */
   | { readonly kind: "anywhere" }
   /** There is room in memory, or another shard. */

@@ -6,9 +6,10 @@
  * Source: spec §3.4 (Times), docs/adr/0010-engine.md, docs/adr/0015-publishing.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
+import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Due, DueRow } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
-import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { elapsed, elapsedNow, type MonotonicMs } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Effect, Option } from "effect"
 import type { PollerParts } from "../Parts.ts"
@@ -42,7 +43,7 @@ export class Poller {
   private backTo = NEVER
   private unfinished = false
   /** Latest due time of a large batch: no rewind into it for open transactions. */
-  private largeBatchDue = 0
+  private largeBatchDue = databaseMicros(0)
 
   constructor(parts: PollerParts) {
     this.parts = parts
@@ -126,19 +127,19 @@ export class Poller {
       else atOnce = true
       if (news.kind === "usable") dispatcher.intake.usable(news.endpoint)
       if (news.kind !== "anywhere") continue
-      this.backTo = Math.min(this.backTo, this.cursors.recently(tuning.lookBackMs))
+      this.backTo = earliest(this.backTo, this.cursors.recently(tuning.lookBackMs))
     }
     if (unread.length > 0) dispatcher.intake.add(unread)
     if (all.length > 0) this.decide({ found: unread.length > 0, atOnce })
   }
 
   /** True if the next read must find it. */
-  private expect(due: number): boolean {
+  private expect(due: DatabaseMicros): boolean {
     if (this.cursors.until(due, elapsed(this.parts.clock)) > SOON_MS) {
       this.cursors.expect(due)
       return false
     }
-    this.backTo = Math.min(this.backTo, due)
+    this.backTo = earliest(this.backTo, due)
     return true
   }
 
@@ -197,7 +198,7 @@ export class Poller {
     const { room } = dispatcher.memory
     if (cursors.length === 0 || room === 0) return Effect.succeed(NOTHING)
     const hears = this.locks !== null || this.unfinished
-    const backTo = hears ? this.backTo : Math.min(this.backTo, this.cursors.recently(tuning.lookBackMs))
+    const backTo = hears ? this.backTo : earliest(this.backTo, this.cursors.recently(tuning.lookBackMs))
     this.backTo = NEVER
     this.cursors.goBack(backTo)
     const share = Math.ceil(Math.min(room, tuning.readMost) / cursors.length)
@@ -209,7 +210,7 @@ export class Poller {
     )
   })
 
-  private accept(read: ReadonlyArray<ReadCursor>, due: Due, perShard: number, now: number): ReadResult {
+  private accept(read: ReadonlyArray<ReadCursor>, due: Due, perShard: number, now: MonotonicMs): ReadResult {
     const before = this.cursors.horizon
     this.parts.dispatcher.intake.add(due.rows)
     const unread = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
@@ -224,7 +225,7 @@ export class Poller {
     const more = this.cursors.advance(read, due, perShard, now)
     const again = due.rows.filter((row) => row.due >= soon).length
     if (more || again > this.parts.tuning.largeBatchFrom) this.largeBatchDue = due.horizon
-    this.backTo = Math.min(this.backTo, soon <= this.largeBatchDue ? back : soon)
+    this.backTo = earliest(this.backTo, soon <= this.largeBatchDue ? back : soon)
     return { found: due.rows.some((row) => row.due >= before), transactionsChanged, more }
   }
 

@@ -1,14 +1,16 @@
-/** Up to where each shard was read, and when the next known row is due. Moments are microseconds by the database's clock. */
+/** Up to where each shard was read, and when the next known row is due. */
+import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Cursor, Due, DueRow } from "@posthorn/persistence/engine/Queue"
+import { type MonotonicMs, monotonicMs } from "@posthorn/telemetry/Elapsed"
 import { isBefore } from "../dispatcher/Lane.ts"
 import type { LeaseTerm } from "../dispatcher/Leases.ts"
 
-export const NEVER = Number.POSITIVE_INFINITY
+export const NEVER = databaseMicros(Number.POSITIVE_INFINITY)
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
   /** Past all rows: the first read only tells the time, and the sweep finds what waits. */
-  due = Number.MAX_SAFE_INTEGER
+  due = databaseMicros(Number.MAX_SAFE_INTEGER)
   deliveryId = ""
   isNew = true
 
@@ -24,10 +26,10 @@ export class ReadCursor implements Cursor {
 export class ReadCursors {
   private all = new Map<LeaseTerm, ReadCursor>()
   /** By the database's clock, and by this worker's. */
-  horizon = 0
-  private horizonAt = 0
+  horizon = databaseMicros(0)
+  private horizonAt = monotonicMs(0)
   /** Null: not known. */
-  private nextDue: number | null = null
+  private nextDue: DatabaseMicros | null = null
 
   /** True if the terms have changed. */
   follow(terms: ReadonlyArray<LeaseTerm>): boolean {
@@ -45,8 +47,8 @@ export class ReadCursors {
     return this.list.map(({ shard }) => shard)
   }
 
-  recently(lookBackMs: number): number {
-    return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
+  recently(lookBackMs: number): DatabaseMicros {
+    return this.horizon === 0 ? NEVER : databaseMicros(this.horizon - lookBackMs * 1000)
   }
 
   /** No read has returned the row, and the shard was read. */
@@ -54,16 +56,21 @@ export class ReadCursors {
     return due > this.horizon && this.list.some((one) => one.shard === shard && !one.isNew && !one.term.lost)
   }
 
-  goBack(to: number): void {
+  goBack(to: DatabaseMicros): void {
     for (const cursor of this.list) {
       if (cursor.due < to) continue
-      cursor.due = Math.max(0, to)
+      cursor.due = databaseMicros(Math.max(0, to))
       cursor.deliveryId = ""
     }
   }
 
   /** True if a shard has more rows. */
-  advance(read: ReadonlyArray<ReadCursor>, { horizon, rows, stopped }: Due, perShard: number, now: number) {
+  advance(
+    read: ReadonlyArray<ReadCursor>,
+    { horizon, rows, stopped }: Due,
+    perShard: number,
+    now: MonotonicMs
+  ) {
     const last = new Map<number, { readonly row: DueRow; readonly count: number }>()
     for (const row of rows) {
       const known = last.get(row.shard)
@@ -92,20 +99,20 @@ export class ReadCursors {
     return this.nextDue !== null
   }
 
-  foundNextDue(due: number | null): void {
+  foundNextDue(due: DatabaseMicros | null): void {
     this.nextDue = due ?? NEVER
   }
 
-  expect(due: number): void {
-    if (this.nextDue !== null) this.nextDue = Math.min(this.nextDue, due)
+  expect(due: DatabaseMicros): void {
+    if (this.nextDue !== null) this.nextDue = earliest(this.nextDue, due)
   }
 
   /** In milliseconds. */
-  untilDue(now: number): number {
+  untilDue(now: MonotonicMs): number {
     return this.nextDue === null ? NEVER : this.until(this.nextDue, now)
   }
 
-  until(moment: number, now: number): number {
+  until(moment: DatabaseMicros, now: MonotonicMs): number {
     return (moment - this.horizon) / 1000 - (now - this.horizonAt)
   }
 }

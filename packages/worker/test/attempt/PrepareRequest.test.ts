@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
 import { generateSecret, verify } from "@posthorn/signature"
 import { Redacted } from "effect"
@@ -16,7 +17,7 @@ const row: DueRow = {
   endpointId: "whe_1",
   deliveryId: "whd_1",
   shard: 0,
-  due: 0,
+  due: databaseMicros(0),
   attempts: 0,
   claims: 0,
   atOnce: false

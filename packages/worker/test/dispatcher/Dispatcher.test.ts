@@ -1,8 +1,10 @@
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { describe, expect, it } from "vitest"
 import { Dispatcher, type DispatcherOptions } from "../../src/dispatcher/Dispatcher.ts"
 import type { Pace, Waiting } from "../../src/dispatcher/Lane.ts"
+import { NEVER } from "../../src/polling/ReadCursors.ts"
 import { alone } from "../polling/Polling.ts"
 import { rows } from "./Rows.ts"
 
@@ -106,7 +108,7 @@ describe("dispatcher", () => {
     for (const end of ["loaded", "requeue"] as const) {
       const told: Array<number> = []
       const dispatcher = dispatcherOf({ pollFrom: (moment) => void told.push(moment) })
-      dispatcher.intake.add(rows("a", 1, { due: 5 }))
+      dispatcher.intake.add(rows("a", 1, { due: databaseMicros(5) }))
       const [row] = dispatcher.pick(1)
       dispatcher.lose(0)
       dispatcher.take(0, null)
@@ -170,7 +172,7 @@ describe("dispatcher", () => {
     dispatcher.intake.add(rows("small", 1))
 
     expect(dispatcher.sizes.waiting).toBeLessThanOrEqual(101)
-    expect(dispatcher.backlog.skip(Number.POSITIVE_INFINITY)).toEqual(["big"])
+    expect(dispatcher.backlog.skip(NEVER)).toEqual(["big"])
     const picked = dispatcher.pick(3)
     expect(endpointsOf(picked)).toContain("small")
     answer(dispatcher, picked)
@@ -180,7 +182,7 @@ describe("dispatcher", () => {
 
     dispatcher.intake.refill(wanted, rows("big", 3))
 
-    expect(dispatcher.backlog.skip(Number.POSITIVE_INFINITY)).toEqual([])
+    expect(dispatcher.backlog.skip(NEVER)).toEqual([])
     expect(dispatcher.backlog.toRefill(10)).toEqual([])
   })
 
@@ -253,7 +255,7 @@ describe("dispatcher", () => {
     expect(second.due).toBeGreaterThan(first.due)
 
     // A transaction that began before that row commits now. Polls leave the endpoint out, so its lane has to go back.
-    expect(dispatcher.backlog.skip(first.due + 1)).toEqual(["busy"])
+    expect(dispatcher.backlog.skip(databaseMicros(first.due + 1))).toEqual(["busy"])
     expect(dispatcher.backlog.toRefill(1)[0]).toMatchObject({ due: first.due + 1, deliveryId: "" })
   })
 

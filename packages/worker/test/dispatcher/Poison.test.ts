@@ -1,5 +1,6 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
@@ -26,7 +27,7 @@ const waiting: Queue.DueRow = {
   deliveryId: "",
   endpointId: "",
   shard: 0,
-  due: 0,
+  due: databaseMicros(0),
   attempts: 0,
   claims: 0,
   atOnce: false

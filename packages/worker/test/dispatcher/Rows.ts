@@ -1,4 +1,5 @@
 /** Due rows for tests of the dispatcher: each becomes due after the ones made before it. */
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 
 let made = 0
@@ -9,7 +10,7 @@ export const rows = (endpointId: string, count: number, more: Partial<DueRow> = 
     deliveryId: `whd_${++made}`,
     endpointId,
     shard: 0,
-    due: made,
+    due: databaseMicros(made),
     attempts: 0,
     claims: 0,
     atOnce: false,

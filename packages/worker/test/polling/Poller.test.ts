@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Due, DueRow, Queue } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
@@ -13,7 +14,7 @@ const waiting = (due: number): DueRow => ({
   deliveryId: "whd_1",
   endpointId: "whe_1",
   shard: 0,
-  due: due * 1000,
+  due: databaseMicros(due * 1000),
   attempts: 1,
   claims: 0,
   atOnce: false
@@ -25,7 +26,7 @@ const holding = (row: DueRow) => {
   const read = Effect.map(Clock.currentTimeMillis, (now): Due => {
     reads.push(now)
     return {
-      horizon: now * 1000,
+      horizon: databaseMicros(now * 1000),
       open: [],
       rows: row.due <= now * 1000 ? [row] : [],
       stopped: []
@@ -150,7 +151,7 @@ describe("a look while a transaction that has published is open", () => {
         Effect.map(Clock.currentTimeMillis, (now): Due => {
           looks.push({ from, at: now * 1000, isOpen })
           const open = isOpen ? [{ transaction: "1/1", shard: 0 }] : []
-          return { horizon: now * 1000, open, rows: [], stopped: [] }
+          return { horizon: databaseMicros(now * 1000), open, rows: [], stopped: [] }
         })
       const queue: Queue["Type"] = {
         ...holding(waiting(0)).queue,
@@ -190,7 +191,7 @@ describe("a sweep", () => {
       due: () =>
         Effect.sync(() => {
           seen.due += 1
-          return { horizon: 1_000_000_000, open: [], rows: [], stopped: [] }
+          return { horizon: databaseMicros(1_000_000_000), open: [], rows: [], stopped: [] }
         }),
       firstOfEndpoints: () =>
         // biome-ignore lint/plugin: a slow statement

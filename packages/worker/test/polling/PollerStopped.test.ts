@@ -1,5 +1,6 @@
 /** Large batches that become due are read once, whatever transactions are open. */
 import { assert, describe, it } from "@effect/vitest"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Cursor, Due, DueRow, Queue } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
@@ -12,7 +13,7 @@ const openBeside = (count: number, dueMs: number, openMs: number) => {
   const froms: Array<Cursor> = []
   const all = Array.from({ length: count }, (_, n): DueRow => {
     const deliveryId = `whd_${String(n).padStart(6, "0")}`
-    const [endpointId, due] = [`whe_${n}`, dueMs * 1_000]
+    const [endpointId, due] = [`whe_${n}`, databaseMicros(dueMs * 1_000)]
     return {
       workspaceId: "wsp_1",
       deliveryId,
@@ -31,7 +32,7 @@ const openBeside = (count: number, dueMs: number, openMs: number) => {
       froms.push({ shard: mark.shard, due: mark.due, deliveryId: mark.deliveryId })
       const rows = now < dueMs ? [] : all.filter((row) => isPast(mark, row)).slice(0, perShard)
       const open = now < openMs ? [] : [{ transaction: "1/1", shard: 0 }]
-      return { horizon: now * 1_000, open, rows, stopped: [] }
+      return { horizon: databaseMicros(now * 1_000), open, rows, stopped: [] }
     })
   const queue: Queue["Type"] = {
     ...quietQueue,

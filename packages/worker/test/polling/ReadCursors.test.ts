@@ -1,12 +1,14 @@
 /** How far each shard was read. Moments in microseconds by the database's clock, `now` in milliseconds. */
 import { assert, describe, it } from "@effect/vitest"
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Due } from "@posthorn/persistence/engine/Queue"
+import { monotonicMs } from "@posthorn/telemetry/Elapsed"
 import { LeaseTerm } from "../../src/dispatcher/Leases.ts"
 import { NEVER, ReadCursors } from "../../src/polling/ReadCursors.ts"
 import { rows } from "../dispatcher/Rows.ts"
 
 const answer = (horizon: number, more: Partial<Due> = {}): Due => ({
-  horizon,
+  horizon: databaseMicros(horizon),
   open: [],
   rows: [],
   stopped: [],
@@ -27,9 +29,9 @@ describe("read cursors", () => {
     const [a, b] = rows("a", 2, { shard: 1 })
     const more = cursors.advance(
       cursors.list,
-      answer(9_000, { rows: [a!, b!], stopped: [{ shard: 2, due: 7, deliveryId: "whd_x" }] }),
+      answer(9_000, { rows: [a!, b!], stopped: [{ shard: 2, due: databaseMicros(7), deliveryId: "whd_x" }] }),
       PER_SHARD,
-      0
+      monotonicMs(0)
     )
 
     assert.isTrue(more)
@@ -45,7 +47,7 @@ describe("read cursors", () => {
     const [term] = terms
     const read = cursors.list
     term!.lost = true
-    cursors.advance(read, answer(9_000), PER_SHARD, 0)
+    cursors.advance(read, answer(9_000), PER_SHARD, monotonicMs(0))
     const again = new LeaseTerm(0)
 
     assert.isTrue(cursors.list[0]!.isNew)
@@ -56,37 +58,45 @@ describe("read cursors", () => {
 
   it("§3.1 rewind, and never move on by that", () => {
     const { at, cursors } = following(0)
-    cursors.advance(cursors.list, answer(9_000), PER_SHARD, 0)
-    cursors.goBack(9_500)
+    cursors.advance(cursors.list, answer(9_000), PER_SHARD, monotonicMs(0))
+    cursors.goBack(databaseMicros(9_500))
     assert.deepStrictEqual(at(), [{ deliveryId: "", due: 9_000 }])
-    cursors.goBack(4_000)
+    cursors.goBack(databaseMicros(4_000))
     assert.deepStrictEqual(at(), [{ deliveryId: "", due: 4_000 }])
     assert.strictEqual(cursors.recently(1), 8_000)
   })
 
   it("§3.1 tell which published row no read can have returned", () => {
     const { cursors } = following(0)
-    const [row] = rows("a", 1, { due: 9_001 })
+    const [row] = rows("a", 1, { due: databaseMicros(9_001) })
     assert.isFalse(cursors.isUnread(row!))
-    cursors.advance(cursors.list, answer(9_000), PER_SHARD, 0)
+    cursors.advance(cursors.list, answer(9_000), PER_SHARD, monotonicMs(0))
 
     assert.isTrue(cursors.isUnread(row!))
-    assert.isFalse(cursors.isUnread({ ...row!, due: 9_000 }))
+    assert.isFalse(cursors.isUnread({ ...row!, due: databaseMicros(9_000) }))
     assert.isFalse(cursors.isUnread({ ...row!, shard: 1 }))
   })
 
   it("§3.4 know when the next row becomes due, until it is", () => {
     const { cursors } = following(0)
-    cursors.advance(cursors.list, answer(1_000_000), PER_SHARD, 500)
+    cursors.advance(cursors.list, answer(1_000_000), PER_SHARD, monotonicMs(500))
     assert.isFalse(cursors.knowsNextDue)
-    cursors.expect(1_200_000)
-    assert.strictEqual(cursors.untilDue(500), NEVER)
+    cursors.expect(databaseMicros(1_200_000))
+    assert.strictEqual(cursors.untilDue(monotonicMs(500)), NEVER)
 
-    cursors.foundNextDue(1_500_000)
-    assert.strictEqual(cursors.untilDue(600), 400)
-    cursors.expect(1_200_000)
-    assert.strictEqual(cursors.untilDue(600), 100)
-    cursors.advance(cursors.list, answer(1_200_000), PER_SHARD, 700)
+    cursors.foundNextDue(databaseMicros(1_500_000))
+    assert.strictEqual(cursors.untilDue(monotonicMs(600)), 400)
+    cursors.expect(databaseMicros(1_200_000))
+    assert.strictEqual(cursors.untilDue(monotonicMs(600)), 100)
+    cursors.advance(cursors.list, answer(1_200_000), PER_SHARD, monotonicMs(700))
     assert.isFalse(cursors.knowsNextDue)
+  })
+
+  it("take no moment of one clock for one of the other", () => {
+    const { cursors } = following(0)
+    // @ts-expect-error
+    cursors.expect(monotonicMs(1))
+    // @ts-expect-error
+    cursors.untilDue(databaseMicros(1))
   })
 })

@@ -1,4 +1,5 @@
 /** Breaks each law once on purpose: a law that does not notice proves nothing. */
+import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Circuit } from "../../src/dispatcher/Circuit.ts"
@@ -96,7 +97,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L5: retries are due at once": {
     model: changing("record", (record, model) => (group) => {
       const result = record(group)
-      for (const [id, row] of model.queue) if (row.attempts > 0) model.queue.set(id, { ...row, due: 0 })
+      for (const [id, row] of model.queue)
+        if (row.attempts > 0) model.queue.set(id, { ...row, due: databaseMicros(0) })
       return result
     })
   },

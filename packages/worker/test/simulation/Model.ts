@@ -6,6 +6,7 @@
  */
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason, isUncounted } from "@posthorn/domain/Verdict"
+import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type {
   Claim,
   ClaimOutcome,
@@ -51,8 +52,8 @@ export class Model {
     this.retryDelayMs = retryDelayMs
   }
 
-  private get micros(): number {
-    return this.now() * 1000
+  private get micros(): DatabaseMicros {
+    return databaseMicros(this.now() * 1000)
   }
 
   /** Whether something can still be delivered. */
@@ -79,7 +80,7 @@ export class Model {
       deliveryId,
       endpointId,
       shard,
-      due: moment * 1000,
+      due: databaseMicros(moment * 1000),
       attempts: 0,
       claims: 0,
       atOnce: test
@@ -161,9 +162,9 @@ export class Model {
     }
   }
 
-  nextDue(shards: ReadonlyArray<number>): number | null {
+  nextDue(shards: ReadonlyArray<number>): DatabaseMicros | null {
     const dues = [...this.queue.values()].filter((row) => shards.includes(row.shard) && row.due > this.micros)
-    return dues.length === 0 ? null : Math.min(...dues.map((row) => row.due))
+    return dues.length === 0 ? null : earliest(...dues.map((row) => row.due))
   }
 
   dueOfEndpoints(refills: ReadonlyArray<Refill>): ReadonlyArray<DueRow> {
@@ -301,7 +302,7 @@ export class Model {
       delivery.nextAttemptAt = retry === null ? null : this.now() + retry
       const row = this.queue.get(observed.deliveryId)
       if (row !== undefined && retry !== null) {
-        const due = this.micros + retry * 1000
+        const due = databaseMicros(this.micros + retry * 1000)
         this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, claims: 0, atOnce: false })
         this.since.set(row.deliveryId, this.micros)
       } else this.queue.delete(observed.deliveryId)

@@ -5,6 +5,7 @@
  * - `joining`: in each shard one receiver answers after a time longer than a worker waits for it, and one endpoint's row is
  *   locked by somebody, while a second worker joins.
  */
+import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import { SHARDS } from "./Facts.ts"
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
@@ -67,7 +68,7 @@ interface OddPlan {
   readonly chance: Chance
   readonly model: Model
   readonly idOf: (endpoint: number) => string
-  readonly notify: (since: number, shard: number) => void
+  readonly notify: (since: DatabaseMicros, shard: number) => void
   /** Called when a delivery of a quiet member was committed. */
   readonly committed: (deliveryId: string) => void
   readonly lock: (endpointId: string, milliseconds: number) => void
@@ -82,7 +83,7 @@ export const planOdd = (
     const asleep = model.begin(deliveryId, shard)
     model.publish(idOf(endpoint), deliveryId, time.now)
     model.open.delete(deliveryId)
-    if (asleep) notify(time.now * 1000, shard)
+    if (asleep) notify(databaseMicros(time.now * 1000), shard)
   }
   const of = <A>(all: ReadonlyArray<A>, n: number) => all[n % all.length]!
   time.after(ODD_AT_MS, () => {

@@ -18,6 +18,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -366,7 +367,7 @@ export class World implements Judged {
 
   // --- Publishers, operators, and bad luck
 
-  private notify(since: number | null, shards: ReadonlyArray<number>): void {
+  private notify(since: DatabaseMicros | null, shards: ReadonlyArray<number>): void {
     this.tell((hearer) => hearer.heard(since, shards))
   }
 

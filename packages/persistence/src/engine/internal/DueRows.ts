@@ -3,6 +3,7 @@ import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 import { Count, Id } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/PreparedStatements.ts"
+import { type DatabaseMicros, databaseMicros } from "../DatabaseMicros.ts"
 
 export interface LaneRef {
   readonly workspaceId: WorkspaceId
@@ -14,7 +15,7 @@ export interface DueRow {
   readonly deliveryId: DeliveryId
   readonly endpointId: EndpointId
   readonly shard: number
-  readonly due: number
+  readonly due: DatabaseMicros
   readonly attempts: number
   readonly claims: number
   readonly atOnce: boolean
@@ -45,7 +46,7 @@ export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
     const dues = times.split(",")
     const deliveryIds = ids.split(",")
     for (let n = 0; n < dues.length; n++) {
-      const due = Number(dues[n])
+      const due = databaseMicros(Number(dues[n]))
       rows.push({
         workspaceId,
         deliveryId: deliveryIds[n]!,

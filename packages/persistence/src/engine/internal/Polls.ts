@@ -6,12 +6,13 @@ import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
 import { Count } from "../../client/internal/Columns.ts"
 import { plain, type RowOf, type Run, rowOf, statement } from "../../client/PreparedStatements.ts"
+import { type DatabaseMicros, databaseMicros } from "../DatabaseMicros.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
 /** Every row up to this one was seen, if it was visible. */
 export interface Cursor {
   readonly shard: number
-  readonly due: number
+  readonly due: DatabaseMicros
   readonly deliveryId: DeliveryId
 }
 
@@ -21,7 +22,7 @@ export interface Open {
 }
 
 export interface Due {
-  readonly horizon: number
+  readonly horizon: DatabaseMicros
   /** The read lacks what these commit, and what was published within that millisecond. */
   readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<DueRow>
@@ -74,12 +75,12 @@ export const due = (
       scanLimit
     ]),
     (runs): Due => {
-      let horizon = 0
+      let horizon = databaseMicros(0)
       let open: ReadonlyArray<Open> = []
       const stopped: Array<Cursor> = []
       for (const [, , shard, , , , text, due] of runs.filter(isPosition)) {
-        if (shard !== null) stopped.push({ shard, deliveryId: text, due: Number(due) })
-        else [horizon, open] = [Number(due), openOf(text)]
+        if (shard !== null) stopped.push({ shard, deliveryId: text, due: databaseMicros(Number(due)) })
+        else [horizon, open] = [databaseMicros(Number(due)), openOf(text)]
       }
       return { horizon, open, rows: dueRows(runs.filter(isRun)), stopped }
     }
