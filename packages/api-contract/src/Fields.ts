@@ -1,6 +1,6 @@
 /**
  * Members that many answers share, with their meaning and an example. OpenAPI's descriptions and examples come from these
- * annotations; tools omit them (`server/mcp/ToolSchemas`). A shape in which a member means something else says so there.
+ * annotations; tools omit them (`server/mcp/ToolSchemas`). A shape may override a description.
  */
 import type { Noun } from "@posthorn/domain/Ids"
 import { Role } from "@posthorn/domain/Permission"

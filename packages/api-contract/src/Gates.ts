@@ -26,7 +26,7 @@ const security = {
   )
 }
 
-/** Declared for all operations: the gate fails with it for query parameters that its operation does not have. */
+/** Every operation may fail with it: the gate refuses query parameters that the operation does not have. */
 export const invalidRequest = failure(InvalidRequest)
 
 const refusals = [failure(Unauthorized), failure(Forbidden), failure(RateLimited), invalidRequest] as const

@@ -45,9 +45,9 @@ export interface OperationRules {
   readonly statusOf?: (answer: object) => number
   /** The answer is an endpoint and comes with its `ETag`. */
   readonly tagged?: boolean
-  /** It handles idempotency keys itself: the common rule does not keep its answer. */
+  /** The operation handles idempotency keys itself; `idempotent` does not keep its answer. */
   readonly ownKeys?: boolean
-  /** Whether a call with this body changes nothing. Then its answer is not kept under a key. */
+  /** Whether a call with this body changes nothing, so that no answer is kept under a key. */
   readonly changesNothing?: (body: never) => boolean
   /** The answer to a repeated call with the same idempotency key. Defaults to the first answer. */
   readonly repeated?: (answer: never) => unknown

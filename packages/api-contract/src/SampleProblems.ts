@@ -1,4 +1,4 @@
-/** One example of each refusal, for documents, made from the examples of its facts. The error itself writes its message. */
+/** One example of each refusal, for documents, made from the examples of its facts. */
 import * as Errors from "@posthorn/domain/Errors"
 import { Option, type Schema, SchemaAST } from "effect"
 

@@ -7,7 +7,7 @@ import { Option, ParseResult, Schema, SchemaAST } from "effect"
 import { exampleId, PAYLOAD, TIME } from "./Examples.ts"
 import { NullOr } from "./Fields.ts"
 
-/** A schema would lose its name by further annotations. */
+/** Annotating a schema again would remove its name. */
 const identifierOf = ({ ast }: Schema.Schema.Any) =>
   Option.match(SchemaAST.getIdentifierAnnotation(ast), {
     onNone: () => ({}),
@@ -33,8 +33,7 @@ export const JsonValue = Schema.Unknown.annotations({
 })
 
 /**
- * Clients put ids into a path unescaped. So the typed client sends an id that could change the path (`../`, `?`) as one that
- * nothing has.
+ * The typed client puts ids into a path unescaped. An id that could change the path (`../`, `?`) becomes `-`, which is no id.
  */
 const inPath = (text: string) => (/^[\w-]+$/.test(text) ? text : "-")
 
@@ -149,12 +148,12 @@ const Limit = Clamped(
   { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }
 )
 
-/** Marks, only for the compiler, a member that callers may omit and operations always get: see `WithDefaults`. */
+/** For the compiler: callers may omit the member, and operations always get it (`WithDefaults`). */
 interface FilledIn {
   readonly "there is no such value": never
 }
 
-/** A member with a default, for callers over HTTP and of the typed client alike. */
+/** A member with a default, over HTTP and in the typed client. */
 export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Schema.optionalToOptional(schema, Schema.typeSchema(schema) as Schema.Schema<A | FilledIn, A>, {
     decode: Option.orElseSome(() => value),

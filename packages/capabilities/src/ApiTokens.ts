@@ -117,9 +117,8 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       )
 
     /**
-     * Revokes it permanently; idempotent. With `descendants`, also revokes every token made by it, directly or through links,
-     * sessions and other tokens, even if some of these, or the token itself, are already revoked. In this process it takes
-     * effect before this returns.
+     * Revokes it permanently; idempotent. With `descendants`, also every token made by it, directly or not. Takes effect in
+     * this process before this returns.
      */
     const revoke = (tokenId: TokenId, descendants: boolean) =>
       Effect.gen(function* () {

@@ -4,14 +4,11 @@
  */
 import { isDeepStrictEqual } from "node:util"
 
-/** The members of an update; each may be omitted. */
 export type Sent<A> = { readonly [K in keyof A]?: A[K] | undefined }
 
-/** Picks these members of an update. */
 export const pick = <A>(sent: Sent<A>, names: ReadonlyArray<keyof A>): Sent<A> =>
   Object.fromEntries(names.map((name) => [name, sent[name]])) as Sent<A>
 
-/** The names of the members that change. */
 export const changedFields = <A>(present: A, sent: Sent<A>): ReadonlyArray<string & keyof A> =>
   (Object.keys(sent) as Array<string & keyof A>).filter(
     (name) => sent[name] !== undefined && !isDeepStrictEqual(present[name], sent[name])

@@ -86,7 +86,6 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
         return { ...own, permissions: [...granted] }
       })
 
-    /** The code of a new link, shown only once, and when it expires. */
     const create = (request: NewConsoleLink) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal

@@ -52,18 +52,13 @@ export interface ConsoleSession {
   readonly id: ConsoleSessionId
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
-  /** The workspace's own limit. */
   readonly publishPerMinute: number | null
   readonly workspaceName: string
   readonly actor: Omit<Acting, "via">
-  /** The token it is based on. */
   readonly tokenId: TokenId | null
-  /** Of the operator's token that it began with. */
   readonly operatorEpoch: string | null
   readonly permissions: ReadonlySet<Permission>
-  /** When the session expires at the latest. */
   readonly endsAt: string
-  /** When its token expires; null if it has none, or that never expires. */
   readonly expiresAt: string | null
 }
 
@@ -73,7 +68,6 @@ interface Opened {
   readonly secret: string
 }
 
-/** The member's or the token's present permissions; all for the operator. */
 const maximum = ({ memberRole, tokenScopes }: SessionRow): ReadonlySet<Permission> =>
   memberRole !== null
     ? permissionsOfRole(memberRole)
@@ -84,7 +78,6 @@ const maximum = ({ memberRole, tokenScopes }: SessionRow): ReadonlySet<Permissio
 const isSame = (one: Maker, other: Omit<Acting, "name" | "root" | "via">) =>
   one.type === other.type && one.id === other.id
 
-/** `name` is the member's or the token's. */
 const actorOf = (
   operators: Operators["Type"],
   { memberId, operatorEpoch, root, tokenId }: Grant,
@@ -137,7 +130,6 @@ const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSessio
   }
 }
 
-/** The role with exactly these rights, if there is one. */
 const roleWith = (granted: ReadonlyArray<string>): Role | null => {
   const held = permissionsOf(granted)
   return (
@@ -263,7 +255,6 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           }).pipe(transactional(sql))
         }).pipe(Effect.withSpan("ConsoleSessions.openByToken"))
 
-      /** The living sessions that these secrets open, each in the workspace of its slug. */
       const identify = (secrets: Iterable<readonly [slug: string, secret: string]>) => {
         const asked: ReadonlyArray<Asked> = [...secrets].map(([slug, secret]) => ({
           slug,

@@ -75,7 +75,6 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         )
       }).pipe(withCheapSpan("Deliveries.listByEndpoint"))
 
-    /** Deliveries of all endpoints, newest first. */
     const list = (query: WorkspaceDeliveryQuery) =>
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
         const { endpointId, eventId, eventType, recovered, since, status, until } = query
@@ -95,7 +94,6 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         ).pipe(Effect.flatMap(shown))
       ).pipe(withCheapSpan("Deliveries.get"))
 
-    /** Attempts of one delivery, by ordinal. */
     const listAttempts = Effect.fn("Deliveries.listAttempts")(function* (
       deliveryId: DeliveryId,
       query: ListQuery

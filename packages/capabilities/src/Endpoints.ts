@@ -53,7 +53,6 @@ export interface NewEndpoint {
   readonly enabled: boolean
 }
 
-/** What an update may send. */
 interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
   readonly request?: SentRequestProfile | null | undefined
 }
@@ -140,7 +139,6 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         : Effect.succeed(Redacted.make(takenOver(key)))
     }
 
-    /** A secret, with a new key pair if one is wanted. */
     const sealed = (row: EndpointKey, secret: Redacted.Redacted, withKeyPair: boolean): SealedKeys => {
       const pair = withKeyPair ? generateKeyPair() : null
       const keys = writeKeys({ secret: Redacted.value(secret), privateKey: pair?.privateKey ?? null })
@@ -240,7 +238,6 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         yield* events.announce(principal, { type: "webhook.endpoint_disabled", payload }, present.id)
       })
 
-    /** The endpoint, locked until the transaction ends. */
     const hold = (endpointId: EndpointId, precondition: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
@@ -261,10 +258,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         return yield* requests.next({ workspaceId, endpointId: present.id }, stored, sent.request, isMoved)
       })
 
-    /**
-     * Changes the members that were sent. The URL is validated first, so that a bad one changes nothing. Source: spec §3.2 and
-     * §4.
-     */
+    /** The URL is validated first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
     const update = (endpointId: EndpointId, sent: EndpointChanges, precondition?: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
@@ -291,10 +285,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         yield* record("webhook.endpoint_deleted", endpointId, [], { from: { url: present.url } })
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.remove"))
 
-    /**
-     * Makes a new signing secret, shown only once, and a new key pair where there is one; the old ones also sign for 24 hours.
-     * Source: spec §3.3.
-     */
+    /** The old secret and key pair also sign for 24 hours. Source: spec §3.3. */
     const rotateSecret = (endpointId: EndpointId) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal

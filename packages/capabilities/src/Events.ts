@@ -32,9 +32,7 @@ export interface NewEvent {
 interface EventQuery extends ListQuery, Times {
   readonly eventType?: string | undefined
   readonly idempotencyKey?: string | undefined
-  /** A JSON Pointer. */
   readonly payloadPath?: string | undefined
-  /** The scalar that stands there. */
   readonly payloadValue?: string | undefined
   readonly payload?: "include" | "omit" | undefined
 }
@@ -165,7 +163,6 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
         return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
       }).pipe(transactional(sql), Effect.withSpan("Events.purge"))
 
-    /** All published event types, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       return yield* listPast(byType, query, (from, limit) => events.listTypes(workspaceId, limit, from))

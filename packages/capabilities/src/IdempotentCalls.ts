@@ -11,7 +11,6 @@ import {
 } from "@posthorn/persistence/repositories/IdempotencyRepo"
 import { Effect, Either, Option, Redacted } from "effect"
 
-/** An answer as it is sent to the caller. */
 export interface Given {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -25,12 +24,10 @@ export interface KeyedCall extends KeyOwner {
   readonly afterSeconds: number
 }
 
-/** An answer, and the body for repeated calls. */
 export interface Made<A> {
   readonly value: A
   readonly given: Given
   readonly again: string
-  /** The answer contains a secret. */
   readonly isSecret: boolean
 }
 
@@ -81,7 +78,6 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
           return { kind: "repeated", given: { status, headers, body: body.value } } as const
         })
 
-      /** Makes the change and stores its answer in one transaction, or returns the stored answer. */
       const once = <A, E, R>(call: KeyedCall, make: Effect.Effect<Made<A>, E, R>) =>
         repo
           .transaction(

@@ -34,7 +34,6 @@ export interface Identity extends TokenIdentity {
 
 interface Remembered {
   readonly identity: Identity
-  /** When it was looked up. */
   readonly readAt: number
   /** When it expires. Infinite for a token without an expiry, and for one that had already expired at the look-up. */
   readonly openUntil: number
@@ -42,7 +41,6 @@ interface Remembered {
   readonly until: number
 }
 
-/** The tokens of one statement; more can be added until it starts. */
 interface Batch {
   readonly tokenIds: Set<string>
   readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
@@ -135,10 +133,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return identity
       })
 
-    /**
-     * Joins a look-up of this token that is under way. With two, the later one might be answered first, and its caller would
-     * overtake the other.
-     */
+    /** With two look-ups under way, the later one might be answered first, and its caller overtake the other. */
     const lookUp = (tokenId: TokenId) =>
       Effect.gen(function* () {
         const asked = asking.get(tokenId)
@@ -152,7 +147,6 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return yield* Deferred.await(mine.answer)
       })
 
-    /** The cached identity of a token, while it is valid. */
     const recall = (tokenId: TokenId, now: number) => {
       const known = remembered.get(tokenId)
       return known !== undefined && now < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)

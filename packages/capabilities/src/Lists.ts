@@ -10,13 +10,11 @@ export interface ListQuery {
   readonly cursor?: string | undefined
 }
 
-/** Bytes of items after which a page ends. */
 const PAGE_BYTES = 1_048_576
 
 /** Most rows of one read: 50 of the largest have some 4 MB. */
 const STEP = 50
 
-/** The page that `read` returns past the cursor; an empty one if the cursor does not decode. */
 export const pagePast = <P, A, E, R>(
   order: Order<never, P>,
   { cursor }: ListQuery,

@@ -38,7 +38,6 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         audit.append(principal, action, ["member", id], { fields, ...facts })
       )
 
-    /** Publishes it to the workspace's endpoints. */
     const announce = (type: "member.added" | "member.removed", { id, ...facts }: MemberRow) =>
       Effect.flatMap(CurrentPrincipal, (principal) =>
         events.announce(principal, { type, payload: { memberId: id, ...facts } })

@@ -27,11 +27,9 @@ const shownTo = (permissions: ReadonlySet<Permission>) => {
     hidden.some((prefix) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
 }
 
-/** The row as this caller may see it. */
 export const shown = <A extends WithPayload>(row: A) =>
   Effect.map(CurrentPrincipal, ({ permissions }) => shownTo(permissions)(row))
 
-/** The same for a page. */
 export const shownPage = <A extends WithPayload>(page: Page<A>) =>
   Effect.map(
     CurrentPrincipal,

@@ -12,9 +12,7 @@ import { Effect } from "effect"
 const BATCH = 500
 
 interface ReEncrypted {
-  /** Endpoints processed. */
   readonly endpoints: number
-  /** Endpoints whose secrets were re-encrypted. */
   readonly sealed: number
   /** Endpoints with a secret that no key opens. */
   readonly unreadable: ReadonlyArray<string>
@@ -22,7 +20,6 @@ interface ReEncrypted {
 
 type Outcome = "current" | "sealed" | "unreadable"
 
-/** Re-encrypts the secrets of all endpoints of all workspaces. */
 export const reEncryptAll = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo

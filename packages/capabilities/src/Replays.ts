@@ -73,14 +73,12 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         return replay
       }).pipe(transactional(sql))
 
-    /** Starts the job, or only counts what it would cover. */
     const start = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.withSpan(
         request.dryRun ? count(endpointId, request) : begin(endpointId, request),
         "Replays.start"
       )
 
-    /** Newest first. */
     const list = Effect.fn("Replays.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       return yield* listPast(byTime, query, (from, limit) => replays.list(workspaceId, limit, from))

@@ -18,7 +18,6 @@ import { Effect, Either, Option, Redacted, Schema } from "effect"
 
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 
-/** A profile, and its secrets sealed; null for none. */
 export interface StoredRequest {
   readonly request: RequestProfile | null
   readonly requestSecrets: Buffer | null
@@ -31,7 +30,6 @@ export interface EndpointKey {
 
 type Secret = Redacted.Redacted
 
-/** The member that holds the secret of each kind of authentication. */
 const SECRET_OF = { basic: "password", bearer: "token", oauth2: "clientSecret", mtls: "privateKey" } as const
 
 const MOVED = "The URL's origin or path changes: send this secret again, or leave it out of the request"
@@ -103,7 +101,6 @@ export const isElsewhere = (one: string, other: string): boolean => {
   return a.origin !== b.origin || a.pathname !== b.pathname
 }
 
-/** Whether the token endpoint is another than before. */
 const isAskedElsewhere = (
   before: RequestProfile["authentication"],
   now: { readonly kind: string; readonly tokenUrl?: string }

@@ -20,14 +20,11 @@ const BUDGET_MS = 100
 
 export interface Received {
   readonly headers: Readonly<Record<string, string>>
-  /** The raw body. */
   readonly body: string
 }
 
 export interface Known {
-  /** How its requests are signed. */
   readonly profile: RequestProfile
-  /** `SigningKeys` as text. */
   readonly secret: Redacted.Redacted
   /** The previous ones, even after their grace window. */
   readonly previous: Redacted.Redacted | null
@@ -50,7 +47,6 @@ export interface SignatureExplanation {
   readonly explanation: string
 }
 
-/** One signature of the request, and whether it fits. */
 interface Check {
   /** Which header is not there or not as it was sent; undefined if all are. */
   readonly missing: string | undefined

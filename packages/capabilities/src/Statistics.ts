@@ -31,7 +31,6 @@ const successRate = ({ deadLettered, delivered, failed, failedPermanent }: Count
 
 const figures = ({ hour: _, pending: __, ...row }: HourRow) => row
 
-/** Hour by hour, and the sum. */
 const byHour = (rows: ReadonlyArray<HourRow>) => ({
   hours: rows.slice(0, -1).map((row) => ({ hour: row.hour!, ...figures(row) })),
   totals: figures(rows[rows.length - 1]!)

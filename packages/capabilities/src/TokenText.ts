@@ -16,7 +16,6 @@ const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0")
 
 export const hashSecret = (secret: string): Buffer => hash("sha256", secret, "buffer")
 
-/** A new token for the row `tokenId`. */
 export const issue = (tokenId: TokenId) => {
   const secret = randomBytes(32).toString("hex")
   const body = `phk_${tokenId.slice(prefixes.token.length)}_${secret}`

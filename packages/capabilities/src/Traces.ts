@@ -9,7 +9,6 @@ export class Traces extends Effect.Service<Traces>()("@posthorn/capabilities/Tra
   effect: Effect.gen(function* () {
     const traces = yield* TracesRepo
 
-    /** Everything that belongs to the event of this id: a trace id, a delivery's, or the event's own. */
     const get = Effect.fn("Traces.get")(function* (id: string) {
       const { workspaceId } = yield* CurrentPrincipal
       const found = yield* traces.find(workspaceId, id)

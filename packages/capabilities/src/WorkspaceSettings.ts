@@ -24,7 +24,6 @@ export class WorkspaceSettings extends Effect.Service<WorkspaceSettings>()(
         Effect.withSpan("WorkspaceSettings.get")
       )
 
-      /** Change what was sent. */
       const update = (sent: Sent<StoredSettings>) =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal

@@ -27,7 +27,6 @@ interface WorkspaceChanges {
   readonly limits?: Sent<WorkspaceLimits> | undefined
 }
 
-/** Without what was left out. */
 const given = (limits: Sent<WorkspaceLimits>) =>
   Object.fromEntries(
     Object.entries(limits).filter(([, limit]) => limit !== undefined)
@@ -72,7 +71,6 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       return yield* listPast(byWaiting, query, (from, limit) => fleet.list(FAILING_STREAK, limit, from))
     })
 
-    /** Change what was sent, also of the limits. */
     const update = (sent: WorkspaceChanges) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
@@ -116,7 +114,6 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       yield* identities.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
 
-    /** The workspace with this slug, or undefined; for the gate. */
     const findBySlug = workspaces.findBySlug
 
     return { create, findBySlug, list, listFleet, remove, update } as const

@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto"
 import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 
-/** The members that a tag covers. */
 export type TaggedSettings = Pick<
   WebhookEndpoint,
   "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "request" | "enabled"

@@ -9,7 +9,6 @@ import { Effect, Either, Schema } from "effect"
 import { parseBody } from "../http/Admission.ts"
 import { type OperationName, operationNamed } from "./Responses.ts"
 
-/** The decoded body. `schema` is the contract's. */
 export const exactBody = <A, I>(name: OperationName, schema: Schema.Schema<A, I>) => {
   const { optionalBody = false, raw = [] } = operationNamed(name).rules
   const decode = Schema.decodeUnknownEither(schema)

@@ -22,7 +22,6 @@ import {
   toResponse
 } from "./Responses.ts"
 
-/** A request as the library decodes it. */
 interface Request {
   readonly path?: Readonly<Record<string, string>>
   readonly headers: { readonly "idempotency-key"?: string | undefined }

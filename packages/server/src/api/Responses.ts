@@ -46,7 +46,6 @@ export interface Answer {
   readonly body: string
 }
 
-/** Whether this answer contains a secret that is shown once. */
 export const isSecret = ({ rules: { secret } }: ContractEntry, value: unknown): boolean =>
   secret !== undefined && typeof value === "object" && value !== null && secret in value
 
@@ -73,7 +72,6 @@ export const toResponse = ({ body, headers, status }: Answer) =>
     contentLength: Buffer.byteLength(body)
   })
 
-/** The answer of this operation. */
 export const respond =
   <Name extends OperationName>(name: Name) =>
   (value: SuccessOf<Name>) =>

@@ -6,7 +6,6 @@
  */
 import { Effect, Fiber } from "effect"
 
-/** A call that takes longer is answered 503. */
 export const ANSWER_MS = 15_000
 
 export class Deadline {
@@ -23,12 +22,10 @@ export class Deadline {
     this.timer = setTimeout(this.giveUp, ms)
   }
 
-  /** Waiting for the body begins. */
   pause() {
     clearTimeout(this.timer)
   }
 
-  /** The body has arrived; the deadline starts anew. */
   resume() {
     if (this.ms > 0) this.timer = setTimeout(this.giveUp, this.ms)
   }

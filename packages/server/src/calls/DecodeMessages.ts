@@ -9,7 +9,6 @@ export const UNKNOWN = "is not known here: check the spelling, or leave it out"
 export const pointer = (key: PropertyKey) =>
   `/${String(key).slice(0, 100).replace(/~/g, "~0").replace(/\//g, "~1")}`
 
-/** Most findings in an answer. */
 export const MAX_ISSUES = 50
 
 interface Found {
@@ -41,7 +40,6 @@ export const issuesOf = (found: ReadonlyArray<Found>): ReadonlyArray<Issue> => {
 
 const isNothing = (message: string) => message === "Expected null" || message === "Expected undefined"
 
-/** Names of types for people. */
 const KIND: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\{ .*\}$/s, "an object"],
   [/^boolean$/, "true or false"],
@@ -54,7 +52,6 @@ const COUNT = /^an? string (at (?:least|most)) (\d+) character\(s\) long$/
 
 const ITEMS = /^an array of (at (?:least|most)) (\d+) item\(s\)$/
 
-/** The library's names for bodies. */
 const bodies: ReadonlySet<string> = new Set(
   entries.flatMap(({ bodySchema }) =>
     Option.toArray(Option.flatMap(bodySchema, ({ ast }) => SchemaAST.getIdentifierAnnotation(ast)))

@@ -43,7 +43,6 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
       const sessions = yield* ConsoleSessions
       const cookies = makeCookies(baseUrl)
 
-      /** The live session in this workspace. */
       const findIn = (slug: string, secrets: ReadonlyArray<CookieSecret>) =>
         Effect.map(sessions.identify(secrets.filter(([each]) => each === slug)), ([session]) => session)
 
@@ -58,7 +57,6 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
         return findIn(slugMeant(slug, headers, secrets) ?? "", secrets)
       }
 
-      /** The caller of an operation. */
       const authenticate = (
         { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
         slug: string | undefined
@@ -69,7 +67,6 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
             : Effect.succeed<Caller>({ kind: "session", session })
         )
 
-      /** Every live session of this browser. */
       const all = (headers: Headers) => sessions.identify(cookies.read(headers.cookie))
 
       return { all, authenticate, cookies, findNamed } as const

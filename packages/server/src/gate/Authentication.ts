@@ -16,7 +16,7 @@ import { clientKey, RateLimits } from "./RateLimits.ts"
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const digest = (text: string) => hash("sha256", text, "buffer")
 
-/** Most addresses remembered. Beyond that all are forgotten, which costs each of them one look-up. */
+/** At this many addresses all are forgotten; each then costs one look-up. */
 const EXHAUSTED_ADDRESSES = 10_000
 
 export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
@@ -35,8 +35,7 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
         ?.operator
 
     /**
-     * Addresses that have failed too often, and until when they are blocked. This is a shortcut for `mayTry`; `RateLimits`
-     * counts the bucket itself.
+     * Until when addresses are blocked that failed too often. `mayTry` reads this in place of the bucket of `RateLimits`.
      */
     const exhausted = new Map<string, number>()
 
@@ -54,8 +53,8 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
       )
 
     /**
-     * Called before a code is looked up: an address that has failed too often is refused without a query. The bucket has the
-     * final say: callers are told whole seconds, and its window may end before these are over.
+     * Called before a code is looked up: an address that has failed too often is refused without a query. The bucket
+     * decides: its window may end before the whole seconds that callers are told.
      */
     const mayTry = (address: string): Effect.Effect<void, RateLimited> =>
       Effect.flatMap(elapsedNow, (now) =>

@@ -21,6 +21,5 @@ export const guides = [
 
 const guide = (name: (typeof guides)[number]) => readFileSync(new URL(`${name}.md`, folder), "utf8").trim()
 
-/** The text of this installation. */
 export const fullText = (baseUrl: string) =>
   `${[llmsText(baseUrl), ...guides.map(guide)].join("\n\n---\n\n")}\n`

@@ -18,7 +18,6 @@ const lineOf = (entry: (typeof entries)[number]) => {
 
 const operations = entries.map(lineOf).join("\n")
 
-/** The text of this installation. */
 export const llmsText = (baseUrl: string) => `# Posthorn
 
 > Delivers a platform's webhooks: signed, retried, evidenced, replayable. A workspace registers webhook endpoints; events

@@ -14,7 +14,6 @@ export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 export const RESOURCE_NOT_FOUND = -32_002
 
-/** A protocol error, as opposed to an operation's refusal. */
 export class RpcError extends Data.TaggedError("RpcError")<{
   readonly code: number
   readonly message: string
@@ -43,7 +42,6 @@ const RAW = [
 
 export const isRequest = (message: Message) => message.method !== undefined && message.id !== undefined
 
-/** The messages of one HTTP request. */
 export const parseMessages = (text: string): Either.Either<Incoming, RpcError> =>
   parseJson(text, RAW, { rawDepth: ARGUMENT_DEPTH, rawUnparsed: true }).pipe(
     Either.mapLeft(({ message }) => new RpcError({ code: PARSE_ERROR, message })),
@@ -69,7 +67,6 @@ const isMessage = (value: unknown): value is Message => {
   )
 }
 
-/** An error without a request id. */
 export const errorWithoutId = ({ code, message }: RpcError) => ({
   jsonrpc: "2.0",
   id: null,

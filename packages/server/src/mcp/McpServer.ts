@@ -111,7 +111,6 @@ export class McpServer extends Effect.Service<McpServer>()("@posthorn/server/Mcp
       return server
     }
 
-    /** Answers to the messages of one HTTP request; notifications have none. */
     const answer = (messages: ReadonlyArray<Message>, context: McpContext) =>
       Effect.acquireUseRelease(
         Effect.promise(async () => {

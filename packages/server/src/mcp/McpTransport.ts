@@ -45,7 +45,6 @@ export const mcpLive = HttpApiBuilder.Router.use((router) =>
       )
     }
 
-    /** The answers to the messages in the body. */
     const respond = (headers: Headers, incoming: Incoming, context: McpContext) => {
       const answered = newest.answer(incoming, headers, context)
       if (answered !== undefined) return Effect.map(answered, ({ body, status }) => json(body, status))

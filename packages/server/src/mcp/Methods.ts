@@ -75,7 +75,6 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
         : () =>
             Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "This server has no such method." }))
 
-    /** The result of a method; a defect becomes an error with nothing but the trace id. */
     const run = (method: string, params: unknown, context: McpContext) =>
       Effect.catchAllCause(
         Effect.suspend(() => find(method)(params, context)),

@@ -74,7 +74,6 @@ export const listedPrompts = prompts.map(({ text: _, ...prompt }) => prompt)
 
 const invalidParams = (message: string) => Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
 
-/** The messages of a prompt with its arguments. */
 export const getPrompt = (name: string, args: Arguments) => {
   const prompt = prompts.find((each) => each.name === name)
   if (prompt === undefined) return invalidParams("There is no prompt of this name: see prompts/list.")

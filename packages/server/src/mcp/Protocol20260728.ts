@@ -23,7 +23,6 @@ import { legacyVersions } from "./McpServer.ts"
 import { Methods } from "./Methods.ts"
 
 export const REVISION = "2026-07-28"
-/** The newest first. */
 const protocolVersions: ReadonlyArray<string> = [REVISION, ...legacyVersions]
 
 const HEADER_MISMATCH = -32_020
@@ -36,7 +35,6 @@ const SERVER = "io.modelcontextprotocol/serverInfo"
 type Headers = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>
 
-/** An answer with its HTTP status. */
 export interface Answered {
   readonly status: number
   readonly body: object
@@ -71,7 +69,6 @@ const unsupported = (requested: unknown): Refusal => ({
   }
 })
 
-/** Methods whose headers repeat a parameter, and which one. */
 const NAMED: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",

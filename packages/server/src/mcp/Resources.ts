@@ -16,7 +16,6 @@ interface Resource {
   readonly text: string
 }
 
-/** `openApi` is the text of the installation's OpenAPI document. */
 export const makeResources = (baseUrl: string, openApi: string) => {
   const resources: ReadonlyArray<Resource> = [
     {

@@ -50,7 +50,6 @@ interface Dealt {
 
 const refused = (...issues: ReadonlyArray<Issue>) => new InvalidRequest({ issues })
 
-/** Each argument as its exact text. */
 const textsOf = (text: string, args: Arguments): Readonly<Record<string, unknown>> =>
   Either.getOrElse(
     parseJson(
@@ -159,7 +158,6 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       )
     }
 
-    /** The operation's answer to this request. */
     const run = (entry: ContractEntry, { body, fault, headers, url }: Dealt, context: McpContext) => {
       const call: Call = {
         via: "mcp",
@@ -190,7 +188,6 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       return traced === undefined ? answering : traced(entry, call)(answering)
     }
 
-    /** The result of the named tool; an unknown name is a protocol error. */
     const call = (
       name: string,
       text: JsonText | undefined,

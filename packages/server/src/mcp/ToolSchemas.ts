@@ -213,7 +213,6 @@ const without = (schema: ObjectSchema, names: ReadonlyArray<string> = []): Objec
         )
       }
 
-/** The tool's arguments, as one flat object. `slug` is only for callers without their own workspace. */
 export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectSchema => {
   const parts = [
     withCommon(partOf(entry.pathSchema), needsSlug),
@@ -255,7 +254,6 @@ const opened = (schema: unknown): unknown => {
   )
 }
 
-/** The tool's answer; an empty object for an operation without one. */
 export const outputSchemaOf = (entry: ContractEntry): ObjectSchema =>
   SchemaAST.isVoidKeyword(SchemaAST.encodedAST(entry.successSchema.ast))
     ? NOTHING

@@ -12,7 +12,6 @@ import { Context, Either, Option } from "effect"
 import { type Caller, permissionsOf } from "../gate/AuthenticatedCaller.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
-/** A tool in `tools/list`. */
 export interface ListedTool {
   readonly name: string
   readonly title: string
@@ -40,7 +39,6 @@ interface Tool {
 
 /** The part of the list that a caller asks for, in the query of `/mcp`. */
 export interface Choice {
-  /** Names of tools; null for all. */
   readonly names: ReadonlySet<string> | null
   readonly outputSchemas: boolean
 }
@@ -89,7 +87,6 @@ const toolOf = (entry: ContractEntry, name: string): Tool => {
   }
 }
 
-/** Every tool, in the order of the contract. */
 export const tools: ReadonlyArray<Tool> = entries.map((entry) => toolOf(entry, entry.rules.tool))
 
 const namesOf = (wanted: (tool: Tool) => boolean) => tools.filter(wanted).map(({ listed }) => listed.name)
@@ -123,7 +120,6 @@ export const choiceOf = (query: URLSearchParams): Either.Either<Choice, InvalidR
 const isVisibleTo = (caller: Caller, { permission }: OperationRules) =>
   caller.kind === "operator" || permission === "any" || permissionsOf(caller).has(permission as never)
 
-/** The chosen tools that this caller may call, in the order of the contract. */
 export const toolsFor = (caller: Caller, { names, outputSchemas }: Choice): ReadonlyArray<ListedTool> => {
   const share = sharing()
   return tools
