@@ -61,17 +61,18 @@ describe("the code that a role loads", () => {
   const readWith = (...files: ReadonlyArray<string>) => {
     const read = new Set(files)
     for (const file of read)
-      for (const [, chunk] of textOf(file).matchAll(/^(?:\} from|import) "\.\/(.+\.mjs)";$/gm))
-        read.add(chunk!)
+      for (const [, chunk] of textOf(file).matchAll(/\b(?:from|import)\s*"\.\/(.+?\.mjs)"/g)) read.add(chunk!)
     return [...read]
   }
 
-  /** The packages whose code is in a file, by the names that the bundler leaves in it. */
-  const packagesIn = (file: string) =>
-    Array.from(
-      textOf(file).matchAll(/^ *\/\/ (?:packages\/([\w-]+)|node_modules\/.*\/node_modules\/(@?[\w-]+))\//gm),
-      ([, own, other]) => (own ?? other)!
-    )
+  /** The packages whose code is in a file, by the bundler's map of its sources. */
+  const packagesIn = (file: string) => {
+    const { sources } = JSON.parse(textOf(`${file}.map`)) as { readonly sources: ReadonlyArray<string> }
+    return sources.flatMap((path) => {
+      const [, own, other] = /\bpackages\/([\w-]+)\/|.*\/node_modules\/(@?[\w-]+)\//.exec(path) ?? []
+      return own ?? other ?? []
+    })
+  }
 
   it("§10 starts a worker without code that only the server needs", () => {
     const atOnce = readWith("posthorn.mjs").map(textOf).join("")

@@ -66,6 +66,7 @@ const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>
 /** Values for the other parameters; the record of an attempt as a worker would write it. */
 const PLAIN: Readonly<Record<string, string>> = {
   event_type: "'a.b'",
+  past: "'a'",
   payload: "'1'",
   trace_id: "repeat('a', 32)",
   generations: "'{0}'",
@@ -141,10 +142,11 @@ const PLAIN: Readonly<Record<string, string>> = {
   actor: "'system sql x'"
 }
 
-/** They take a workspace and nothing that could be another's: the ids of the first two are positions. */
+/** They take a workspace and nothing that could be another's: the ids of the first three are positions. */
 const NOT_BY_ID: ReadonlySet<string> = new Set([
   "remove_old_deliveries",
   "remove_old_events",
+  "remove_waiting",
   "remove_old_keys",
   "remove_old_answers",
   "remove_workspace",
