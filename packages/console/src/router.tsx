@@ -40,7 +40,12 @@ const fleet = createRoute({
   component: lazyRouteComponent(() => loaded(() => import("./pages/Fleet.tsx")), "Fleet")
 })
 
-export const workspace = createRoute({ getParentRoute: () => root, path: "/w/$slug", component: Shell })
+export const workspace = createRoute({
+  getParentRoute: () => root,
+  path: "/w/$slug",
+  component: Shell,
+  notFoundComponent: NotFound
+})
 
 const page = <const Path extends string>(
   path: Path,

@@ -575,9 +575,9 @@ inChromium("the console in Chromium", (on) => {
 
     await page.goto(`${on.stage.url}/console/w/${slug}/settings`)
     await choose("Retries", /^Patient/)
-    await tried.getByText("given up after 3 days").waitFor()
+    await tried.getByText("given up after 3 days 3 h").waitFor()
     await choose("Jitter", "Up to 50 % longer")
-    await page.getByText("With jitter at most after 5 days").waitFor()
+    await page.getByText("With jitter at most after 4 days 17 h").waitFor()
     await page.getByRole("button", { name: "Save policy" }).click()
     await page.getByText("Saved").waitFor()
 
@@ -587,10 +587,10 @@ inChromium("the console in Chromium", (on) => {
     await page.getByLabel("Seconds before each retry").fill("60, 99999999")
     await choose("Disable the endpoint", "After failing for a time")
     await page.getByLabel("Hours").fill("48")
-    await page.getByRole("button", { name: "Save policy" }).click()
-    await page.getByText("Expected a whole number from 1 to 604800").waitFor()
+    await page.getByText("Write whole numbers from 1 to 604800").waitFor()
+    expect(await page.getByRole("button", { name: "Save policy" }).isDisabled()).toBe(true)
     await page.getByLabel("Seconds before each retry").fill("60, 3600")
-    await tried.getByText("given up after 1 h").waitFor()
+    await tried.getByText("given up after 1 h 1 min").waitFor()
     await page.getByRole("button", { name: "Save policy" }).click()
     await page.getByText("Saved").waitFor()
 

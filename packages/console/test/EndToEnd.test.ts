@@ -27,7 +27,7 @@ inChromium("the console in Chromium", (on) => {
     await page.getByLabel("Event types", { exact: true }).press("Enter")
     await page.getByRole("checkbox", { name: "invoice.paid" }).waitFor()
     expect(await page.getByRole("checkbox", { name: "invoice.paid" }).isChecked()).toBe(true)
-    expect(await page.getByRole("checkbox", { name: "All events" }).isChecked()).toBe(false)
+    expect(await page.getByRole("radio", { name: "All events" }).isChecked()).toBe(false)
     await page.getByRole("button", { name: "Create endpoint" }).click()
     const secret = await page.getByRole("region", { name: "Signing secret" }).innerText()
     expect(secret).toMatch(/^whsec_/)

@@ -263,13 +263,14 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
      values ($1, 'endpoint_disabled', $2, $3, now() - interval '41 minutes')`,
     [
       workspaceId,
-      "https://events.harbor-logistics.example/v2/shipments was disabled: its last 20 attempts failed. Fix the receiver, then enable it and replay what failed.",
+      `Endpoint ${broken} was disabled after 20 failures in a row. Lost so far: 20 deliveries given up, 3 events missed; events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then this sends all of it again: POST /workspaces/acme/webhooks/${broken}/replays with {"since":"2026-11-26T12:00:00.000Z","includeMissed":true} (add "dryRun":true to count first).`,
       broken
     ]
   )
   await sql(
     `insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id, created_at, read_at)
-     select workspace_id, 'delivery_dead_lettered', event_type || ' could not be delivered in 7 attempts. Replay it once the receiver works.',
+     select workspace_id, 'delivery_dead_lettered', format('Endpoint %s stopped receiving: delivery %s (%s) was given up after %s attempts. Fix the receiver, then replay it.',
+         endpoint_id, id, event_type, attempts),
        endpoint_id, id, created_at + interval '11 minutes', case when created_at < now() - interval '3 hours' then now() end
      from posthorn.deliveries where workspace_id = $1 and status = 'dead_lettered' order by id desc limit 12`,
     [workspaceId]

@@ -3,19 +3,37 @@ import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useAct, useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
-import { Button } from "../ui/Button.tsx"
+import { Button, buttonClass } from "../ui/Button.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
 import { Badge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"
-import { Time } from "../ui/Time.tsx"
+import { Time, WithTimes } from "../ui/Time.tsx"
+import { useEndpoints } from "./useEndpoints.ts"
 
 type Row = ItemOf<"listNotifications">
 
-/** The notification of a disabled endpoint also names the delivery that failed last. */
+/** Without ids that the page names otherwise, and without the call of the API, which is a button here. */
+const inWords = ({ deliveryId, endpointId, message }: Row, nameOf: (id: string) => string): string => {
+  const [told = ""] = message.split("; then this sends all of it again")
+  return told
+    .replaceAll(endpointId ?? "\0", nameOf(endpointId ?? ""))
+    .replace(`delivery ${deliveryId} `, "a delivery ")
+    .replace(`Delivery ${deliveryId} `, "A delivery ")
+    .replace(/([^.])$/, "$1.")
+}
+
+/** What mends it. */
 const Subject = ({ deliveryId, endpointId, kind, slug }: Row & { slug: string }) => {
-  const style = "inline-flex min-h-6 items-center rounded text-accent-text hover:underline"
+  const { may } = useSession()
+  const style = buttonClass("plain", true)
+  if (kind === "endpoint_disabled" && endpointId !== null && may("updateWebhookEndpoint"))
+    return (
+      <Link to="/w/$slug/endpoints/$endpointId/recover" params={{ slug, endpointId }} className={style}>
+        Recover
+      </Link>
+    )
   if (deliveryId !== null && (kind !== "endpoint_disabled" || endpointId === null))
     return (
       <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={style}>
@@ -35,6 +53,7 @@ export const Notifications = () => {
   const { may, slug } = useSession()
   const query = useList("listNotifications", { query: { limit: 50 } }, { everyMs: 10_000 })
   const read = useAct("markNotificationRead")
+  const { nameOf } = useEndpoints()
   const columns: ReadonlyArray<Column<Row>> = [
     {
       head: "Kind",
@@ -53,8 +72,10 @@ export const Notifications = () => {
     {
       head: "What happened",
       className: "py-3",
-      cell: ({ message, readAt }) => (
-        <span className={`break-words ${readAt === null ? "font-medium" : "text-soft"}`}>{message}</span>
+      cell: (row) => (
+        <span className={`[overflow-wrap:anywhere] ${row.readAt === null ? "font-medium" : "text-soft"}`}>
+          <WithTimes text={inWords(row, nameOf)} />
+        </span>
       )
     },
     {

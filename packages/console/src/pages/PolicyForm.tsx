@@ -87,6 +87,35 @@ const policyOf = (draft: Draft): DeliveryPolicy | null => {
   return Object.keys(policy).length === 0 ? null : (policy as DeliveryPolicy)
 }
 
+/** Undefined if it is a number of this range. */
+const problemOf = (text: string, least: number, most: number, whole = true): string | undefined => {
+  if (text.trim() === "") return `A number from ${least} to ${most} is needed.`
+  const number = Number(text)
+  const isRight = number >= least && number <= most && (!whole || Number.isInteger(number))
+  return isRight ? undefined : `Write a ${whole ? "whole " : ""}number from ${least} to ${most}.`
+}
+
+const problemOfWaits = (text: string): string | undefined => {
+  const waits = numbersIn(text)
+  if (waits.length === 0) return "At least one number of seconds is needed."
+  if (waits.length > 20) return "At most 20 retries."
+  if (waits.some((wait) => !Number.isInteger(wait) || wait < 1 || wait > 604_800))
+    return "Write whole numbers from 1 to 604800, with commas between."
+  return waits.reduce((sum, wait) => sum + wait, 0) > 30 * 86_400 ? "At most 30 days in all." : undefined
+}
+
+/** What is wrong with the fields that are shown, in words. */
+const problemsOf = (draft: Draft): Partial<Record<keyof Draft, string | undefined>> => ({
+  ...(draft.retries === "waits" && { waits: problemOfWaits(draft.waits) }),
+  ...(draft.timeoutSeconds.trim() !== "" && { timeoutSeconds: problemOf(draft.timeoutSeconds, 1, 60) }),
+  ...(draft.rateLimit === LIMIT && {
+    requests: problemOf(draft.requests, 1, 10_000),
+    perSeconds: problemOf(draft.perSeconds, 1, 3_600)
+  }),
+  ...(draft.disableAfter === "failures" && { failures: problemOf(draft.failures, 1, 1_000) }),
+  ...(draft.disableAfter === "failing_for" && { hours: problemOf(draft.hours, 1, 720, false) })
+})
+
 /** When each attempt is made, counted from the first, if all fail. */
 const Ladder = ({ jitter, retries }: { retries: Retries; jitter: number }) => {
   const { welcome } = useSession()
@@ -145,6 +174,8 @@ export const PolicyForm = ({
   const [draft, setDraft] = useState(() => draftOf(policy))
   const set = (member: keyof Draft) => (value: string) => setDraft((old) => ({ ...old, [member]: value }))
   const next = policyOf(draft)
+  const problems = problemsOf(draft)
+  const isRight = Object.values(problems).every((problem) => problem === undefined)
   const isChanged = JSON.stringify(next) !== JSON.stringify(policyOf(draftOf(policy)))
   const left = (what: string) => ({ id: LEFT_OUT, label: `${from}: ${what}` })
   const retries = next?.retries ?? upper.retries
@@ -152,7 +183,7 @@ export const PolicyForm = ({
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (isChanged) save(next)
+        if (isChanged && isRight) save(next)
       }}
     >
       <Card title="Delivery policy" about={about}>
@@ -180,6 +211,7 @@ export const PolicyForm = ({
                 label="Seconds before each retry"
                 value={draft.waits}
                 onChange={set("waits")}
+                error={problems.waits}
                 mono
                 about="1 to 20 whole numbers with commas between, each at most 604800 (a week), 30 days in all."
               />
@@ -220,6 +252,7 @@ export const PolicyForm = ({
               label="Seconds to answer"
               value={draft.timeoutSeconds}
               onChange={set("timeoutSeconds")}
+              error={problems.timeoutSeconds}
               placeholder={`${from}: ${upper.timeoutSeconds}`}
               about="1 to 60, until the head of the answer is there."
             />
@@ -246,12 +279,14 @@ export const PolicyForm = ({
                   label="Attempts"
                   value={draft.requests}
                   onChange={set("requests")}
+                  error={problems.requests}
                   about="1 to 10000: first ones, retries and test events together."
                 />
                 <TextField
                   label="In so many seconds"
                   value={draft.perSeconds}
                   onChange={set("perSeconds")}
+                  error={problems.perSeconds}
                   about="1 to 3600. It holds for every window of that length."
                 />
               </div>
@@ -277,10 +312,21 @@ export const PolicyForm = ({
               ]}
             />
             {draft.disableAfter === "failures" ? (
-              <TextField label="Failures in a row" value={draft.failures} onChange={set("failures")} />
+              <TextField
+                label="Failures in a row"
+                value={draft.failures}
+                onChange={set("failures")}
+                error={problems.failures}
+              />
             ) : null}
             {draft.disableAfter === "failing_for" ? (
-              <TextField label="Hours" value={draft.hours} onChange={set("hours")} about="1 to 720." />
+              <TextField
+                label="Hours"
+                value={draft.hours}
+                onChange={set("hours")}
+                about="1 to 720."
+                error={problems.hours}
+              />
             ) : null}
             <Select
               label="When the receiver answers 410 Gone"
@@ -296,7 +342,7 @@ export const PolicyForm = ({
           <Refusal error={error} />
           {mayChange ? (
             <div className="flex items-center gap-3">
-              <Button type="submit" look="primary" isDisabled={!isChanged || isPending}>
+              <Button type="submit" look="primary" isDisabled={!isChanged || !isRight || isPending}>
                 Save policy
               </Button>
               <span role="status" className="text-sm text-soft">

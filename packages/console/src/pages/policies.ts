@@ -41,7 +41,7 @@ export const disabling = ({ disableAfter }: EffectivePolicy): string => {
 export const rateWords = (rate: EffectivePolicy["rateLimit"]): string =>
   rate === null
     ? "no limit"
-    : `at most ${rate.requests} ${rate.requests === 1 ? "attempt" : "attempts"} in ${rate.perSeconds % 60 === 0 ? span(rate.perSeconds) : `${rate.perSeconds} s`}`
+    : `at most ${rate.requests} ${rate.requests === 1 ? "attempt" : "attempts"} in ${span(rate.perSeconds)}`
 
 /** Its lane makes one attempt at a time, with pauses. */
 export const isProbed = ({ consecutiveFailures, enabled }: Omit<Trying, "effectivePolicy">) =>
@@ -52,7 +52,8 @@ export const useProbing = () => {
   const { retryDelayMs } = useSession().welcome.policyDefaults
   return (failures: number) => {
     const units = pauseUnits(failures)
-    const pause = duration(Math.round(units * retryDelayMs))
+    const pauseMs = Math.round(units * retryDelayMs)
+    const pause = pauseMs < 60_000 ? duration(pauseMs) : span(Math.round(pauseMs / 1000))
     return `one attempt at a time, ${units < LONGEST_PAUSE_UNITS ? `the next after a pause of ${pause}` : `with a pause of ${pause} before each`}`
   }
 }

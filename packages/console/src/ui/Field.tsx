@@ -11,6 +11,8 @@ import {
   ListBox,
   ListBoxItem,
   Popover,
+  Radio,
+  RadioGroup,
   SelectValue,
   Text,
   TextArea
@@ -89,6 +91,34 @@ export interface Choice {
   readonly label: string
   readonly about?: string
 }
+
+/** One of a few choices that are seen at once. */
+export const Radios = ({
+  label,
+  choices,
+  value,
+  onChange
+}: {
+  label: string
+  choices: ReadonlyArray<Choice>
+  value: string
+  onChange: (value: string) => void
+}) => (
+  <RadioGroup value={value} onChange={onChange} className="grid gap-2">
+    <Label className="text-sm font-medium">{label}</Label>
+    {choices.map(({ about, id, label: text }) => (
+      <Radio key={id} value={id} className="group flex w-fit cursor-pointer items-start gap-2 text-sm">
+        <span className="mt-0.5 grid size-4 shrink-0 place-items-center rounded-full border border-control-line bg-surface outline-offset-2 group-data-[focus-visible]:outline-2 group-data-[focus-visible]:outline-accent group-data-[selected]:border-accent">
+          <span className="size-2 rounded-full group-data-[selected]:bg-accent" />
+        </span>
+        <span>
+          {text}
+          {about === undefined ? null : <span className="block text-xs text-faint">{about}</span>}
+        </span>
+      </Radio>
+    ))}
+  </RadioGroup>
+)
 
 export const Select = ({
   label,

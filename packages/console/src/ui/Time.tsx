@@ -97,12 +97,21 @@ export const useCountdown = (until: string | null) => {
 export const duration = (ms: number) =>
   ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
 
-/** `40 s`, `3 min`, `2 h`, `4 days` */
-export const span = (seconds: number) =>
-  seconds < 60
-    ? `${seconds} s`
-    : seconds < 3600
-      ? `${Math.round(seconds / 60)} min`
-      : seconds < 172_800
-        ? `${Math.round(seconds / 3600)} h`
-        : `${Math.round(seconds / 86_400)} days`
+const UNITS = [
+  ["day", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+  ["s", 1]
+] as const
+
+/** `40 s`, `1 min 30 s`, `2 h 5 min`, `4 days`: the largest unit, and the next where something is left. */
+export const span = (seconds: number): string => {
+  const at = UNITS.findIndex(([, size]) => seconds >= size)
+  if (at < 0 || at === UNITS.length - 1) return `${seconds} s`
+  const shown = ([name, size]: (typeof UNITS)[number], of: number) => {
+    const count = Math.floor(of / size)
+    return count === 0 ? [] : [`${count} ${name === "day" && count > 1 ? "days" : name}`]
+  }
+  const [first, second] = [UNITS[at]!, UNITS[at + 1]!]
+  return [...shown(first, seconds), ...shown(second, seconds % first[1])].join(" ")
+}

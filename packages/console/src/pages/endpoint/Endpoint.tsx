@@ -34,10 +34,16 @@ const tabs = [
   { id: "try", label: "Try it", needs: "sendTestEvent" }
 ] as const satisfies ReadonlyArray<{ id: string; label: string; needs: OperationName }>
 
+/** Sideways only: the page stays where it is. */
+const inView = (tab: HTMLElement | null) => {
+  const list = tab?.parentElement
+  if (tab && list) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2
+}
+
 const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
   const { may, slug } = useSession()
   return (
-    <nav aria-label="Parts of the endpoint" className="mb-5 flex gap-1 overflow-x-auto border-b">
+    <nav aria-label="Parts of the endpoint" className="relative mb-5 flex gap-1 overflow-x-auto border-b">
       {tabs
         .filter(({ needs }) => may(needs))
         .map(({ id, label }) => (
@@ -49,6 +55,7 @@ const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
             replace
             activeOptions={{ exact: true, includeSearch: true }}
             aria-current={open === id ? "page" : "false"}
+            ref={open === id ? inView : null}
             className="-mb-px inline-flex h-9 items-center border-b-2 border-transparent px-3 text-sm font-medium whitespace-nowrap text-soft outline-offset-[-3px]! hover:text-ink aria-[current=page]:border-accent-text aria-[current=page]:text-ink"
           >
             {label}

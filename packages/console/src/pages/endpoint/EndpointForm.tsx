@@ -5,7 +5,7 @@ import { Either } from "effect"
 import { useDeferredValue, useState } from "react"
 import { useList } from "../../api/queries.ts"
 import { useSession } from "../../session/session.tsx"
-import { Checkbox, TextField } from "../../ui/Field.tsx"
+import { Checkbox, Radios, TextField } from "../../ui/Field.tsx"
 import { Icon } from "../../ui/Icon.tsx"
 
 export interface Draft {
@@ -15,6 +15,9 @@ export interface Draft {
 }
 
 const PATTERN = /^(?:\*|[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?)$/
+
+const ALL = "all"
+const SOME = "some"
 
 /** Refusals that DELIVERY_ALLOWED_TARGETS and DELIVERY_ALLOW_HTTP can lift; only the server knows whether they do. */
 const everythingAllowed = (url: string) => {
@@ -99,13 +102,15 @@ const TypesField = ({
       on ? [...eventTypes.filter((each) => each !== "*"), type] : eventTypes.filter((each) => each !== type)
     )
   return (
-    <fieldset className="grid gap-3">
-      <legend className="mb-2 text-sm font-medium">Which events</legend>
-      <Checkbox
-        label="All events"
-        about="Also types that do not exist yet."
-        isSelected={all}
-        onChange={(on) => change(on ? ["*"] : [])}
+    <div className="grid gap-3">
+      <Radios
+        label="Which events"
+        value={all ? ALL : SOME}
+        onChange={(choice) => change(choice === ALL ? ["*"] : [])}
+        choices={[
+          { id: ALL, label: "All events", about: "Also types that do not exist yet." },
+          { id: SOME, label: "Only these types" }
+        ]}
       />
       <div className="grid gap-2">
         <div className="flex items-end gap-2">
@@ -157,8 +162,7 @@ const TypesField = ({
               <li key={type}>
                 <Checkbox
                   label={<span className="font-mono text-xs break-all">{type}</span>}
-                  isSelected={all || eventTypes.includes(type)}
-                  isDisabled={all}
+                  isSelected={eventTypes.includes(type)}
                   onChange={(on) => toggle(type, on)}
                 />
               </li>
@@ -166,7 +170,7 @@ const TypesField = ({
           </ul>
         )}
       </div>
-    </fieldset>
+    </div>
   )
 }
 
