@@ -20,6 +20,7 @@ import { shortUrl } from "../ui/shortUrl.ts"
 import { useDeliveryColumns } from "./deliveryColumns.tsx"
 import { publishCommand } from "./publishCommand.ts"
 import { useEndpoints } from "./useEndpoints.ts"
+import { useReplaySelected } from "./useReplaySelected.tsx"
 
 const statusChoices = [
   { id: "", label: "Any" },
@@ -32,6 +33,7 @@ export const Deliveries = () => {
   const navigate = useNavigate({ from: "/w/$slug/deliveries" })
   const { endpoints } = useEndpoints()
   const columns = useDeliveryColumns()
+  const selected = useReplaySelected()
   const { on, toggle } = useLive()
   const { endpointId, eventId, eventType, since, status, until, within } = search
   const request = useMemo(
@@ -58,7 +60,7 @@ export const Deliveries = () => {
         what="deliveries"
         filters={filters}
         query={query}
-        columns={columns}
+        columns={[...selected.columns, ...columns]}
         bar={
           <>
             <FilterEventType filters={filters} />
@@ -73,6 +75,7 @@ export const Deliveries = () => {
               ]}
             />
             <FilterTime filters={filters} />
+            {selected.bar}
           </>
         }
         empty={

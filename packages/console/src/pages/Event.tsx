@@ -5,16 +5,17 @@ import { callText } from "../api/client.ts"
 import type { Answer } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
-import { Code } from "../ui/Code.tsx"
 import { Id } from "../ui/Copy.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { inLines, rawMember } from "../ui/json.ts"
+import { rawMember } from "../ui/json.ts"
 import { Card, Fact, Facts, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
+import { Payload } from "../ui/Payload.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Who } from "../ui/Who.tsx"
 import { useDeliveryColumns } from "./deliveryColumns.tsx"
+import { SendAgainTo } from "./SendAgainTo.tsx"
 
 export const Event = () => {
   const { slug } = useSession()
@@ -38,6 +39,7 @@ export const Event = () => {
     <Page
       title={<span className="font-mono text-xl tracking-normal break-all">{event.eventType}</span>}
       name={event.eventType}
+      actions={event.purgedAt === null ? <SendAgainTo deliveries={deliveries.items ?? []} /> : null}
       back={
         <Link
           to="/w/$slug/events"
@@ -78,9 +80,7 @@ export const Event = () => {
           </Facts>
         </Card>
         {event.purgedAt === null ? (
-          <Card title="Payload" about="As it was published, to the letter.">
-            <Code text={inLines(payload)} label="Payload" tall />
-          </Card>
+          <Payload text={payload} />
         ) : (
           <Card
             title="Payload"

@@ -8,7 +8,10 @@ import { duration, Time, useNow } from "../ui/Time.tsx"
 import { type Trying, useMostAttempts, useWaitsFor } from "./policies.ts"
 import { useEndpoints } from "./useEndpoints.ts"
 
-type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
+export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
+
+/** The statuses of deliveries that can be replayed. */
+export const REPLAYABLE: ReadonlyArray<string> = ["failed", "failed_permanent", "dead_lettered"]
 
 /** Texts share the room that the other columns leave, and are cut off, so that every column stays visible. */
 const SHARE = "w-[22%] max-w-0"

@@ -6,19 +6,19 @@ import { useAct, useList, useOperation } from "../../api/queries.ts"
 import type { DeliveryDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
-import { Code } from "../../ui/Code.tsx"
 import { Id } from "../../ui/Copy.tsx"
 import { Icon } from "../../ui/Icon.tsx"
-import { inLines, rawMember } from "../../ui/json.ts"
+import { rawMember } from "../../ui/json.ts"
 import { Card, Fact, Facts, Page } from "../../ui/Layout.tsx"
+import { Payload } from "../../ui/Payload.tsx"
 import { Failed, Loading, Refusal } from "../../ui/States.tsx"
 import { StatusBadge, statusWords } from "../../ui/Status.tsx"
 import { Time } from "../../ui/Time.tsx"
+import { REPLAYABLE } from "../deliveryColumns.tsx"
 import { useEndpoints } from "../useEndpoints.ts"
 import { Timeline } from "./Timeline.tsx"
 import { useSentBody } from "./useSentBody.ts"
 
-const REPLAYABLE = ["failed", "failed_permanent", "dead_lettered"]
 const isMoving = ({ status }: DeliveryDetail) => status === "pending" || status === "failed"
 
 /** The delivery, with the exact text of its payload. */
@@ -212,9 +212,7 @@ export const Delivery = () => {
         <Attempts delivery={delivery} payload={payload} />
         <div className="grid gap-5 lg:row-start-1 lg:col-start-2">
           <About delivery={delivery} />
-          <Card title="Payload" about="As it was published, to the letter.">
-            <Code text={inLines(payload)} label="Payload" tall />
-          </Card>
+          <Payload text={payload} />
         </div>
       </div>
     </Page>
