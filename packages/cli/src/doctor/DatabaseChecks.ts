@@ -3,7 +3,7 @@
  * here changes anything.
  */
 
-import { describeOffset, MOST_OFF_MS, WARN_MS } from "@posthorn/persistence/client/DatabaseClock"
+import { describeOffset, MOST_OFF_MS, SLOW_MS, WARN_MS } from "@posthorn/persistence/client/DatabaseClock"
 import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
 import { keepsSessions } from "@posthorn/persistence/client/KeepsSessions"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
@@ -170,15 +170,28 @@ const timeouts = Effect.map(
       )
 )
 
-const clocks = Effect.map(DoctorChecks.clockAhead, (ahead) => {
-  const apart = Math.abs(ahead)
-  const said = `this machine's is ${describeOffset(-ahead)}. Set both by NTP: receivers refuse signatures that are 5 minutes off`
+const clocks = Effect.map(DoctorChecks.clock, ({ aheadMs }) => {
+  const apart = Math.abs(aheadMs)
+  const said = `this machine's is ${describeOffset(-aheadMs)}. Set both by NTP: receivers refuse signatures that are 5 minutes off`
   return apart < WARN_MS
     ? well("clocks", "clocks", `${apart} ms apart`)
     : apart <= MOST_OFF_MS
       ? warning("clocks", "clock_off", `${said}.`)
       : wrong("clocks", "clock_far_off", `${said}, so work starts no attempt.`)
 })
+
+/** One of four answers may be quick: a connection is made for the first, and this machine may be busy. */
+const answers = Effect.map(
+  Effect.repeat(DoctorChecks.clock, { times: 3, until: ({ roundTripMs }) => roundTripMs < SLOW_MS }),
+  ({ roundTripMs }) =>
+    roundTripMs < SLOW_MS
+      ? well("answers", "answers", `${roundTripMs} ms`)
+      : warning(
+          "answers",
+          "answers_slow",
+          `the database takes ${roundTripMs} ms to answer: each publish and each delivery waits for several answers. Run Posthorn near it.`
+        )
+)
 
 const keys = (given: Settings) =>
   Option.match(given.encryptionKeys, {
@@ -263,6 +276,7 @@ export const examine = (given: Settings) =>
     const schema = yield* settled("migrations", migrations)
     const more = [
       yield* settled("clocks", clocks),
+      yield* settled("answers", answers),
       yield* settled("connections", connections),
       yield* settled("timeouts", timeouts)
     ]

@@ -24,6 +24,17 @@ const offset = gauge(
   "This machine's clock minus the database's, in seconds; 0 before the database was asked."
 )
 
+const roundTrip = gauge(
+  "posthorn_database_round_trip_seconds",
+  "How long the database takes to answer, in seconds: the least of the last ten times; 0 before it was asked."
+)
+
+/** From this round trip on, the log says that the database is slow or far away. */
+export const SLOW_MS = 50
+
+/** The least of so many counts: a process that is busy or stood still measures long ones. */
+const ROUND_TRIPS = 10
+
 export const describeOffset = (milliseconds: number): string =>
   `${(Math.abs(milliseconds) / 1000).toFixed(1)} s ${milliseconds > 0 ? "ahead of" : "behind"} the database's`
 
@@ -33,6 +44,11 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
     effect: Effect.map(Effect.clock, (clock) => {
       offset.set(0)
       const wrong = makeTrouble("This machine's clock is wrong", "This machine's clock is right again")
+      const slow = makeTrouble("The database is slow or far away", "The database answers quickly again")
+      roundTrip.set(0)
+      const roundTrips: Array<number> = []
+      /** In milliseconds; 0 before the database was asked. */
+      const roundTripMs = (): number => (roundTrips.length === 0 ? 0 : Math.min(...roundTrips))
       /** The database's time when `elapsed` was 0. */
       let origin: number | undefined
       let stopped = false
@@ -46,19 +62,29 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
       return {
         now,
         off,
+        roundTripMs,
         /**
          * Takes an answer of the database: `asked` is `elapsed` at the question, `answer` its time in milliseconds, received
          * just now.
          */
         measured: (asked: number, answer: number) =>
           Effect.suspend(() => {
-            const half = (elapsed(clock) - asked) / 2
+            const took = elapsed(clock) - asked
+            roundTrips.splice(0, Math.max(0, roundTrips.length + 1 - ROUND_TRIPS))
+            roundTrips.push(took)
+            roundTrip.set(roundTripMs() / 1000)
+            const half = took / 2
             const measured = answer - (asked + half)
             if (origin === undefined || Math.abs(measured - origin) > half) origin = measured
             offset.set(off() / 1000)
-            return Math.abs(off()) < WARN_MS
-              ? wrong.over
-              : wrong.failed(`${describeOffset(off())}. Set both by NTP`)
+            return Effect.zipRight(
+              roundTripMs() < SLOW_MS || roundTrips.length < ROUND_TRIPS
+                ? slow.over
+                : slow.failed(`its answers take ${Math.round(roundTripMs())} ms`),
+              Math.abs(off()) < WARN_MS
+                ? wrong.over
+                : wrong.failed(`${describeOffset(off())}. Set both by NTP`)
+            )
           }),
         isTooFarOff: () => Math.abs(off()) > MOST_OFF_MS,
         setStopped: (value: boolean) => {

@@ -95,13 +95,13 @@ export const timeouts = Effect.flatMap(
     where name in ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout') order by name`
 )
 
-/** How far the database's clock is ahead of this process's, in milliseconds, corrected by half of the round trip. */
-export const clockAhead = Effect.gen(function* () {
+/** How far the database's clock is ahead of this process's, corrected by half of the round trip, and that; in milliseconds. */
+export const clock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const began = yield* Clock.currentTimeMillis
   const [row] = yield* rows(sql, Now)`select extract(epoch from clock_timestamp())::float8 * 1000 as now`
   const ended = yield* Clock.currentTimeMillis
-  return Math.round(row!.now - (began + ended) / 2)
+  return { aheadMs: Math.round(row!.now - (began + ended) / 2), roundTripMs: ended - began }
 })
 
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>

@@ -18,7 +18,9 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
         isStandby: false,
         isSuperuser: true
       })
-      expect(Math.abs(yield* DoctorChecks.clockAhead)).toBeLessThan(60_000)
+      const { aheadMs, roundTripMs } = yield* DoctorChecks.clock
+      expect(Math.abs(aheadMs)).toBeLessThan(60_000)
+      expect(roundTripMs).toBeLessThan(10_000)
       expect(yield* DoctorChecks.missingRights).toEqual([])
       expect(yield* keepsSessions).toBe(true)
       expect(yield* DoctorChecks.whoWorks).toMatchObject({ shardCount: 32, members: 0, foreignSessions: [] })

@@ -18,13 +18,17 @@ import { schedulesOf } from "../Schedules.ts"
 
 type LoaderParts = Pick<
   Parts,
-  "clock" | "dispatcher" | "later" | "ownership" | "queue" | "resolve" | "tuning"
+  "clock" | "databaseClock" | "dispatcher" | "later" | "ownership" | "queue" | "resolve" | "tuning"
 >
+
+/** A load may take as many round trips. */
+const ROUND_TRIPS = 2.5
+const LATEST_MS = 10_000
 
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
-  { clock, dispatcher, later, ownership, queue, resolve, tuning }: LoaderParts,
+  { clock, databaseClock, dispatcher, later, ownership, queue, resolve, tuning }: LoaderParts,
   fillSlots: Effect.Effect<void>
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
@@ -69,12 +73,16 @@ export const makeLoader = (
   /** Each answer in time doubles it. */
   let most = Number.POSITIVE_INFINITY
 
+  /** A load's answer takes as long as others from a database that is slow or far away. */
+  const lateMs = (): number =>
+    Math.max(tuning.lateMs, Math.min(ROUND_TRIPS * databaseClock.roundTripMs(), LATEST_MS))
+
   const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
     Effect.gen(function* () {
       const asked = yield* elapsedNow
       const contents = yield* queue.load(rows)
       const now = yield* elapsedNow
-      if (now - asked > tuning.lateMs) {
+      if (now - asked > lateMs()) {
         most = Math.max(1, rows.length >> 1)
         return yield* new LateAnswer({ message: `The answer took ${Math.round(now - asked)} ms` })
       }

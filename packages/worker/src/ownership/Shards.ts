@@ -101,6 +101,12 @@ export const layer = Layer.effect(
           })
         )
 
+        /** Each statement, not the heartbeat: with answers of 1 s all of them together take longer. */
+        const inTime = Effect.timeoutFail({
+          duration: LEASE_TIMEOUT_MS,
+          onTimeout: () => ShardLocks.noAnswer
+        })
+
         const leave = (shard: number) =>
           owner.handOver(shard).pipe(
             Effect.zipRight(
@@ -113,7 +119,7 @@ export const layer = Layer.effect(
         const stepBack = Effect.gen(function* () {
           databaseClock.setStopped(true)
           yield* wrongClock.failed(`it is ${describeOffset(databaseClock.off())}. Set both by NTP`)
-          if (joined) yield* locks.leave
+          if (joined) yield* inTime(locks.leave)
           joined = false
           for (const shard of owned)
             if (!(yield* FiberMap.has(leaving, shard))) yield* FiberMap.run(leaving, shard, leave(shard))
@@ -127,7 +133,7 @@ export const layer = Layer.effect(
             const mine = quota(membership.shardCount, membership.members, membership.position)
             for (const shard of staying.slice(mine)) yield* FiberMap.run(leaving, shard, leave(shard))
             const missing = membership.free.slice(0, Math.max(0, mine - staying.length))
-            const taken = yield* locks.take(missing)
+            const taken = yield* inTime(locks.take(missing))
             for (const { shard, inDoubtUntil } of taken) {
               owned.add(shard)
               owner.taken(shard, inDoubtUntil)
@@ -141,7 +147,7 @@ export const layer = Layer.effect(
 
         const clear = Effect.gen(function* () {
           for (const shard of inDoubt) if (!owned.has(shard)) inDoubt.delete(shard)
-          for (const shard of yield* locks.clearDoubt([...inDoubt])) {
+          for (const shard of yield* inTime(locks.clearDoubt([...inDoubt]))) {
             inDoubt.delete(shard)
             owner.cleared(shard)
           }
@@ -150,7 +156,7 @@ export const layer = Layer.effect(
         const heartbeat = Effect.gen(function* () {
           // Of the question: a worker that froze reads an old answer.
           const asked = now()
-          const membership = yield* locks.membership
+          const membership = yield* inTime(locks.membership)
           lastHeartbeat = asked
           yield* away.over
           yield* databaseClock.measured(asked.elapsed, membership.now)
@@ -160,15 +166,9 @@ export const layer = Layer.effect(
           yield* wrongClock.over
           // Otherwise a foreign session held the workers' shared lock.
           if (joined) yield* Effect.zipRight(balance(membership), clear)
-          else joined = yield* locks.join
+          else joined = yield* inTime(locks.join)
         })
-        const heartbeats = Effect.repeat(
-          Effect.timeoutFail(heartbeat, {
-            duration: LEASE_TIMEOUT_MS,
-            onTimeout: () => ShardLocks.noAnswer
-          }),
-          Schedules.heartbeat
-        )
+        const heartbeats = Effect.repeat(heartbeat, Schedules.heartbeat)
         yield* Effect.raceFirst(Effect.raceFirst(heartbeats, FiberMap.join(leaving)), connection.broken)
       }).pipe(Effect.scoped)
 

@@ -137,3 +137,24 @@ it.scopedLive("§3.4 notices by itself that its connections are dead, and opens 
     yield* within(22, tally, (seen) => seen.delivered === 420)
   }).pipe(Effect.provide(Setting))
 )
+
+it.scopedLive.each([500, 1_000])(
+  "§3.4 delivers everything from a database whose answers take twice %d ms, and says how long they take",
+  (eachWayMs) =>
+    Effect.gen(function* () {
+      const { acme, line, meters, receiver, worker } = yield* behindLine
+      yield* endpoints(acme, 10, () => receiver.url("/ok"))
+      yield* line.slowDown(eachWayMs)
+      yield* publishTo(acme, 10, 5)
+
+      yield* within(120, tally, (seen) => seen.delivered === 50)
+
+      const told = yield* within(60, meters, (now) => now.sum("posthorn_database_round_trip_seconds") > 0.9)
+      expect(told.sum("posthorn_database_round_trip_seconds")).toBeLessThan(eachWayMs / 100)
+      expect(worker.log()).toMatch(/The database is slow or far away: its answers take \d{3,4} ms/)
+      expect(worker.running()).toBe(true)
+      yield* line.slowDown(0)
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  240_000
+)
