@@ -15,7 +15,7 @@
 import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
-import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Clock, Deferred, Effect } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
@@ -70,6 +70,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const statements = yield* Effect.makeSemaphore(STATEMENTS)
     const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_TOKENS })
     const touched = new LRUCache<string, number>({ max: REMEMBERED_TOKENS })
+    const clock = yield* Effect.clock
     let forgotten = 0
     let filling: Batch | undefined
     const asking = new Map<TokenId, Asking>()
@@ -147,7 +148,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return yield* Deferred.await(mine.answer)
       })
 
-    const recall = (tokenId: TokenId, now: number) => {
+    const cached = (tokenId: TokenId, now: number) => {
       const known = remembered.get(tokenId)
       return known !== undefined && now < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
         ? known
@@ -177,7 +178,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         const parts = TokenText.read(token)
         if (parts === undefined) return Effect.succeed(undefined)
         const { secret, tokenId } = parts
-        const known = recall(tokenId, now)
+        const known = cached(tokenId, now)
         if (opens(known?.identity, secret) && known !== undefined)
           return Effect.zipRight(refresh(tokenId, known, now), letIn(known.identity))
         return Effect.flatMap(lookUp(tokenId), (found) =>
@@ -185,6 +186,13 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         )
       })
 
-    return { forgetAll, identify } as const
+    /** The identity of a token that needs no look-up. */
+    const recall = (token: string): Identity | undefined => {
+      const parts = TokenText.read(token)
+      const known = parts === undefined ? undefined : cached(parts.tokenId, elapsed(clock))
+      return known !== undefined && opens(known.identity, parts!.secret) ? known.identity : undefined
+    }
+
+    return { forgetAll, identify, recall } as const
   })
 }) {}

@@ -26,6 +26,7 @@ import { consoleApiLive } from "./console/ConsoleApi.ts"
 import { consolePagesLive } from "./console/ConsolePages.ts"
 import { sessionRoutesLive } from "./console/SessionRoutes.ts"
 import { Authentication } from "./gate/Authentication.ts"
+import { Turns } from "./gate/Turns.ts"
 import { pagesLive } from "./guides/Pages.ts"
 import { boundClients } from "./http/ClientConnections.ts"
 import { ConnectionLimits } from "./http/ConnectionLimits.ts"
@@ -72,13 +73,14 @@ const routesLive = Layer.mergeAll(
   publicKeySetsLive
 ).pipe(Layer.provideMerge(operationsLive))
 
-const application = Effect.gen(function* () {
-  const router = yield* HttpApiBuilder.Router.router
-  const app = yield* HttpRouter.withRouterConfig(HttpRouter.toHttpApp(router), {
-    maxParamLength: MAX_PARAM_LENGTH
+const application = (turns: Turns) =>
+  Effect.gen(function* () {
+    const router = yield* HttpApiBuilder.Router.router
+    const app = yield* HttpRouter.withRouterConfig(HttpRouter.toHttpApp(router), {
+      maxParamLength: MAX_PARAM_LENGTH
+    })
+    return yield* makeRequests(app, makeRouteTable(router.routes), turns)
   })
-  return yield* makeRequests(app, makeRouteTable(router.routes))
-})
 
 const operatorsLive = Layer.unwrapEffect(
   Effect.map(ServerConfig, ({ operatorTokens }) => Operators.layer(operatorTokens))
@@ -99,7 +101,7 @@ export const serverLive = Layer.scoped(
   Effect.gen(function* () {
     const { baseUrl, host, port } = yield* ServerConfig
     const readiness = yield* Readiness
-    const app = yield* application
+    const app = yield* application(new Turns())
     const limits = yield* ConnectionLimits
     const node = makeNodeServer(baseUrl, limits)
     const server = yield* NodeHttpServer.make(() => node, { host, port })

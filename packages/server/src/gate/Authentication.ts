@@ -77,6 +77,15 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
         )
       })
 
-    return { bearer, mayTry, unauthorized } as const
+    /** The line of a request before its caller is known for certain: that of a known token, else that of its address. */
+    const lineOf = (authorization: string | undefined, address: string): string => {
+      const token = BEARER.exec(authorization ?? "")?.[1]
+      if (token === undefined) return clientKey(address)
+      const known = identities.recall(token)
+      if (known !== undefined) return known.workspaceId
+      return operatorWith(token) === undefined ? clientKey(address) : "operator"
+    }
+
+    return { bearer, lineOf, mayTry, unauthorized } as const
   })
 }) {}

@@ -3,6 +3,7 @@
  * becomes an answer of the common shape.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import {
   type HttpApp,
   HttpBody,
@@ -28,6 +29,7 @@ import { Failures, problemOf } from "../calls/Failures.ts"
 import { Authentication } from "../gate/Authentication.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
 import { clientKey } from "../gate/RateLimits.ts"
+import type { Turns } from "../gate/Turns.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { bounded, readBody } from "./Admission.ts"
 import { BodyBudget, Holding } from "./BodyBudget.ts"
@@ -127,9 +129,9 @@ const tooLate = new ServiceUnavailable({ retryAfterSeconds: 2 })
 const CLIENT_GONE = 499
 
 /** Wraps `app` for all requests. */
-export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: RouteTable) =>
+export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: RouteTable, turns: Turns) =>
   Effect.gen(function* () {
-    const { bearer } = yield* Authentication
+    const { bearer, lineOf } = yield* Authentication
     const failures = yield* Failures
     const readiness = yield* Readiness
     const { baseUrl, trustedProxies } = yield* ServerConfig
@@ -137,6 +139,16 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
     const budget = new BodyBudget(bodyBytes)
     const traced = yield* requestSpans
     const clock = yield* Effect.clock
+
+    /** Pipelined requests stay in one line, even if their token becomes known meanwhile: so they keep their order. */
+    const lines = new WeakMap<Socket, { readonly line: string; readonly last: ServerResponse }>()
+    const lineFor = ({ headers, socket }: IncomingMessage, response: ServerResponse, client: string) => {
+      const before = lines.get(socket)
+      const line =
+        before?.last.writableFinished === false ? before.line : lineOf(headers.authorization, client)
+      lines.set(socket, { line, last: response })
+      return line
+    }
 
     const missing = (pathname: string) => {
       const allow = routes.allowed(pathname)
@@ -189,6 +201,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           write(response, problem, traceId, !message.complete)
         }
         return withDeadline(late, (deadline) => {
+          const line = lineFor(message, response, client)
           const call: Call = {
             via: "rest",
             traceId,
@@ -219,9 +232,11 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           )
           const entry = traced === undefined ? undefined : routes.operation(method!, pathname)
           return Effect.map(
-            entry === undefined || traced === undefined
-              ? answering
-              : traced(entry, call, callerSpan(traceparent))(answering),
+            turns.begin(line)(
+              entry === undefined || traced === undefined
+                ? answering
+                : traced(entry, call, callerSpan(traceparent))(answering)
+            ),
             (answer) => {
               deadline.stop()
               return finished(answer)

@@ -67,6 +67,9 @@ const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "mes
 /** One publish, or another transaction, made the statement fail; nothing was stored. */
 const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(sqlProblemOf(error).code)
 
+/** `Batcher` tells outcomes a turn of the event loop later: publishes that must be repeated come before one that comes now. */
+const afterOutcomes = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+
 export const makePublishing = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const published = sql.literal(columnsOf(Published))
@@ -174,7 +177,7 @@ export const makePublishing = Effect.gen(function* () {
     Effect.suspend(() => {
       if (!isApart(publish) && !waiting.isWaitedFor(keyOf(publish))) return publishShared(publish)
       setApart(publish)
-      return publishApart(publish)
+      return Effect.zipRight(afterOutcomes, publishApart(publish))
     }).pipe(Effect.ensuring(leave(publish)))
 
   return { one, all: publishTogether } as const

@@ -1,0 +1,51 @@
+import { expect, it } from "@effect/vitest"
+import { Turns } from "@posthorn/server/gate/Turns"
+import { Effect, Fiber } from "effect"
+
+const STEP_MS = 1
+
+/** Takes the event loop for as long as a small request does. */
+const busy = () => {
+  const until = performance.now() + STEP_MS
+  while (performance.now() < until);
+}
+
+const crowd = (count: number) =>
+  Effect.gen(function* () {
+    const turns = new Turns()
+    const begun: Array<string> = []
+    const request = (line: string, name = line) =>
+      Effect.suspend(() =>
+        turns.begin(line)(
+          Effect.sync(() => {
+            busy()
+            begun.push(name)
+          })
+        )
+      )
+    const many = yield* Effect.forEach(
+      Array.from({ length: count }, (_, n) => n),
+      (n) => Effect.fork(request("many", `many ${n}`))
+    )
+    const one = yield* Effect.fork(request("one"))
+    return { begun, many, one }
+  })
+
+it.live("§7.1 a caller's single request begins after one of another's thousand, which keep their order", () =>
+  Effect.gen(function* () {
+    const { begun, many, one } = yield* crowd(200)
+    yield* Fiber.joinAll([...many, one])
+    // Those that began before it came, in one slice, and one turn.
+    expect(begun.indexOf("one")).toBeLessThan(6)
+    expect(begun.filter((name) => name !== "one")).toEqual(Array.from({ length: 200 }, (_, n) => `many ${n}`))
+  })
+)
+
+it.live("§7.1 requests whose client has gone are not begun, and leave nothing behind", () =>
+  Effect.gen(function* () {
+    const { begun, many, one } = yield* crowd(200)
+    yield* Fiber.interruptAll(many)
+    yield* Fiber.join(one)
+    expect(begun.length).toBeLessThan(12)
+  })
+)
