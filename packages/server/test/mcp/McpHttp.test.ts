@@ -275,6 +275,33 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
+  it.effect(
+    "§4.7 tells of each tool that sends something to receivers or token servers that it reaches out",
+    () =>
+      Effect.gen(function* () {
+        const { url, ws } = yield* entered
+        const listed = yield* rpc(url, ws.token, "tools/list")
+        const { tools } = listed.body.result as unknown as {
+          readonly tools: ReadonlyArray<{
+            readonly name: string
+            readonly annotations: { readonly openWorldHint: boolean }
+          }>
+        }
+        const open = tools.filter(({ annotations }) => annotations.openWorldHint).map(({ name }) => name)
+        expect(open.toSorted()).toEqual([
+          // By its permission: it only stops what others started.
+          "cancel_webhook_replay",
+          "check_webhook_authentication",
+          "publish_event",
+          "publish_events",
+          "replay_webhook_delivery",
+          "resend_webhook_delivery",
+          "send_webhook_test_event",
+          "start_webhook_replay"
+        ])
+      })
+  )
+
   it.effect("§4.7 needs slug with the operator's token, and only then", () =>
     Effect.gen(function* () {
       const { url, ws } = yield* entered
