@@ -19,6 +19,8 @@ import { type Limits, sessionOf } from "./Session.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
 const IDLE_TIMEOUT = Duration.seconds(30)
+/** Then a connection that is given back is closed, and with it the statements that it has prepared. */
+const LIFETIME = Duration.hours(1)
 
 const INT8 = 20
 const TIMESTAMPTZ = 1184
@@ -76,6 +78,7 @@ const connect = (options: DatabaseOptions) =>
       max: maxConnections,
       connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
+      maxLifetimeSeconds: Duration.toSeconds(LIFETIME),
       types,
       verify: (made, done) => made.query(sessionOf(options), (error) => done(error ?? undefined)),
       ...(stream && { stream })

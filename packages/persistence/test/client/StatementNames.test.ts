@@ -22,7 +22,6 @@ const TEXTS = 150
 const sum = (sql: SqlClient, n: number) =>
   sql.unsafe<{ sum: number }>(`select $1::integer + ${n} as sum`, [1])
 
-// First: names are of the process, and the other test takes them all.
 describe.skipIf(!Pooler.isThere())("behind a pooler", () => {
   for (const [mode, isNamed] of [
     ["transaction", false],
@@ -61,7 +60,6 @@ layer(TestPg)("statements that are sent often", (it) => {
 
       const named = kept[0]!.n as number
 
-      // A few names are taken by the tests of poolers.
       expect(named).toBeGreaterThan(90)
       expect(named).toBeLessThanOrEqual(100)
       expect([first, again]).toEqual([named * 5 + (TEXTS - named) * 10, (TEXTS - named) * 10])

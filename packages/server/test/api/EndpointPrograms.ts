@@ -62,6 +62,7 @@ const detail = (modelled: Modelled) => ({
   updatedAt: expect.any(String),
   publicKey: null,
   previousSecretExpiresAt: modelled.rotated ? expect.any(String) : null,
+  expiredDeliveries: 0,
   missedEvents: {
     count: modelled.missed ?? 0,
     since: modelled.missed === null ? null : expect.any(String)

@@ -10,7 +10,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { type Address, type Asked, acceptsWrites, ask, hostsOf, NoPrimary } from "../Hosts.ts"
 import { noteRefusal } from "../WriteRefusals.ts"
-import { nameOf } from "./StatementNames.ts"
+import { makeNames } from "./StatementNames.ts"
 
 const READ_ONLY = "25006"
 const AGAIN_MS = 200
@@ -105,11 +105,12 @@ export class Client extends pg.Client {
 
   /** `@effect/sql-pg` sends statements as text, values and a callback. */
   private nameStatements(sessions: Sessions): void {
+    const nameOf = makeNames()
     const query = this.query.bind(this) as (...given: ReadonlyArray<unknown>) => never
     this.query = (text: unknown, values?: unknown, done?: unknown) => {
       const isNamed = sessions.kept && typeof text === "string" && Array.isArray(values) && values.length > 0
-      const name = isNamed ? nameOf(text) : undefined
-      return name === undefined ? query(text, values, done) : query({ name, text, values }, done)
+      const name = isNamed ? nameOf(text) : ""
+      return name === "" ? query(text, values, done) : query({ name, text, values }, done)
     }
   }
 

@@ -11,8 +11,8 @@ export const makeKeyedSemaphores = () => {
   const entries = new Map<string, Entry>()
 
   const enter = (key: string) =>
-    Effect.sync(() => {
-      const entry = entries.get(key) ?? { semaphore: Effect.unsafeMakeSemaphore(1), users: 0 }
+    Effect.map(Effect.makeSemaphore(1), (semaphore): Entry => {
+      const entry = entries.get(key) ?? { semaphore, users: 0 }
       entries.set(key, entry)
       entry.users += 1
       return entry

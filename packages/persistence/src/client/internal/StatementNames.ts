@@ -2,29 +2,44 @@
  * Names for the statements that a process sends often. A connection parses a named statement once, and PostgreSQL may keep
  * its plan: both take longer than most of our statements (docs/adr/0014-cost-of-a-delivery.md).
  *
- * A text gets its name when it is sent for the fifth time. At most `NAMED` texts get one, so a connection keeps no more. The
- * name is made from the text: sessions of other processes never have another statement of the same name.
+ * A text has a name when it is sent for the fifth time. The name is made from the text: sessions of other processes never have
+ * another statement of the same name. Texts vary with a list's filters, so a connection prepares at most `PREPARED`.
  */
 import { createHash } from "node:crypto"
 
-const NAMED = 100
+const PREPARED = 100
 const OFTEN = 5
-/** Texts that are counted; beyond it, counting begins anew. */
-const COUNTED = 1_000
+/** Texts that are known; beyond it, counting begins anew. */
+const KNOWN = 1_000
 
-const names = new Map<string, string>()
-const counts = new Map<string, number>()
+interface Text {
+  count: number
+  /** Empty until the text has been sent often. */
+  name: string
+}
 
-/** `undefined` for a statement that stays unnamed. */
-export const nameOf = (text: string): string | undefined => {
-  const name = names.get(text)
-  if (name !== undefined || names.size >= NAMED) return name
-  if (counts.size >= COUNTED) counts.clear()
-  const count = (counts.get(text) ?? 0) + 1
-  counts.set(text, count)
-  if (count < OFTEN) return undefined
-  const made = `posthorn ${createHash("sha256").update(text).digest("base64url")}`
-  names.set(text, made)
-  counts.delete(text)
-  return made
+const texts = new Map<string, Text>()
+
+const nameOf = (sent: string): string => {
+  let text = texts.get(sent)
+  if (text === undefined) {
+    if (texts.size >= KNOWN) texts.clear()
+    text = { count: 0, name: "" }
+    texts.set(sent, text)
+  }
+  text.count += 1
+  if (text.count === OFTEN) text.name = `posthorn ${createHash("sha256").update(sent).digest("base64url")}`
+  return text.name
+}
+
+/** The names that one connection prepares. Empty for a statement that it sends without a name. */
+export const makeNames = () => {
+  const prepared = new Set<string>()
+  return (text: string): string => {
+    const name = nameOf(text)
+    if (name === "" || prepared.has(name)) return name
+    if (prepared.size >= PREPARED) return ""
+    prepared.add(name)
+    return name
+  }
 }
