@@ -149,7 +149,7 @@ const Limit = Clamped(
 )
 
 /** For the compiler: callers may omit the member, and operations always get it (`WithDefaults`). */
-interface FilledIn {
+export interface FilledIn {
   readonly "there is no such value": never
 }
 

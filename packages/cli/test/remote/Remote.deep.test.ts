@@ -33,7 +33,7 @@ describe("posthorn send", () => {
       expect(err).not.toMatch(/\u001b|at .*\.mjs/)
     }
     expect(lines.map(({ err }) => err).join("")).toMatch(
-      /nothing lies between [\s\S]*use list, show, create, update, test, delete, enable, disable or rotate\n\/eventTypes\/1: [\s\S]*takes bash, zsh or fish\n/
+      /nothing lies between [\s\S]*use create, delete, disable, enable, list, rotate, show, test or update\n\/eventTypes\/1: [\s\S]*takes bash, zsh or fish\n/
     )
     expect(lines.at(-1)?.err).toContain("cannot be reached at http://127.0.0.1:9")
   })

@@ -10,10 +10,11 @@ import { Effect } from "effect"
 import type { Api } from "./ServeProcess.ts"
 import { idOf, within } from "./Story.ts"
 
-/** Retry delays of 0.2 s, failing lanes with 100 slots, and unlimited calls. */
+/** Retry delays of 0.2 s, failing lanes with 100 slots, and calls without a limit. */
 export const COMPRESSED: Environment = {
   DELIVERY_RETRY_DELAY: "10 millis",
   WORKER_ENDPOINT_CONCURRENCY: "100",
+  RATE_LIMIT_REST_READ: "100000/60 seconds",
   RATE_LIMIT_REST_WRITE: "100000/60 seconds"
 }
 

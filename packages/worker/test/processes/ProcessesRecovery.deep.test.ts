@@ -1,4 +1,4 @@
-/** A long outage and its recovery by people, on real processes, some of which are killed meanwhile (slow: 1,500 events). */
+/** A long outage and its recovery by people, on real processes, some of which are killed meanwhile (slow: 1,000 events). */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { startWorker } from "@posthorn/testkit/Command"
@@ -11,8 +11,8 @@ import { COMPRESSED, killWorker, requestsByDelivery, suffer } from "./Outage.ts"
 import { serveAt, workspaceAt } from "./ServeProcess.ts"
 import { lawsHold, tally, within } from "./Story.ts"
 
-const DEAD_LETTERED = 1_000
-const MISSED = 500
+const DEAD_LETTERED = 40
+const MISSED = 960
 const JOB = DEAD_LETTERED + MISSED
 
 /** Refuses while it is broken; later delays some answers, so that something is in flight when a worker is killed. */
@@ -110,7 +110,7 @@ it.scopedLive(
       yield* server.ended
       yield* serveAt(port, COMPRESSED)
       yield* released
-      yield* killedAt(second, 1_000)
+      yield* killedAt(second, 800)
       const done = yield* within(30, job, ({ body }) => body.state !== "running")
       yield* within(30, sql`select from posthorn.queue`, (rows) => rows.length === 0)
 
