@@ -37,10 +37,14 @@ export class Shares {
   /** A shard is taken over from a worker that did not give it back. */
   private readonly takenOver: (shard: number) => void
 
-  constructor(time: VirtualTime, model: Model, takenOver: (shard: number) => void) {
+  /** A worker hands over a shard of which it has given something up. */
+  private readonly gaveUp: () => void
+
+  constructor(time: VirtualTime, model: Model, takenOver: (shard: number) => void, gaveUp: () => void) {
     this.time = time
     this.model = model
     this.takenOver = takenOver
+    this.gaveUp = gaveUp
     for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
   }
 
@@ -109,6 +113,7 @@ export class Shares {
         from.shards.delete(shard)
         this.owners.set(shard, null)
         if (from.owner!.idle(shard)) this.model.shards.release(shard, from)
+        else this.gaveUp()
         this.balance()
       }),
       "move"

@@ -89,7 +89,15 @@ export class World implements Judged {
   /** When nobody heard notifications, in a deaf world. */
   readonly silences: Array<{ readonly from: number; readonly to: number }> = []
   private readonly lostHolders = new Map<string, number>()
-  private readonly shares = new Shares(this.time, this.model, (shard) => this.takenOver(shard))
+  private readonly shares = new Shares(
+    this.time,
+    this.model,
+    (shard) => this.takenOver(shard),
+    // It is sent again.
+    () => {
+      this.disruptions += 1
+    }
+  )
   private readonly chance: Chance
   /** A second generator, so that features added later do not change the worlds of seeds in `MET_BEFORE`. */
   private readonly laterChance: Chance
@@ -233,8 +241,6 @@ export class World implements Judged {
     for (const { endpoint, manner, workspaceId } of [...odd, ...quiet])
       this.addEndpoint(endpoint, workspaceId, manner)
     if (joinsAtMs === undefined) return
-    // What the first worker gives up is sent again.
-    this.disruptions += 1
     this.time.after(joinsAtMs, () => this.addWorker())
   }
 
