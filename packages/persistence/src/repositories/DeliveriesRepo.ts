@@ -94,7 +94,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           sql
         )`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`
 
-      /** Due now, in the caller's transaction. `posthorn.publish` and `posthorn.replay` make the deliveries of events. */
+      /** Due now, in the caller's transaction. The deliveries of events are made by `0002_publish.sql` and `0007_replays.sql`. */
       const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
         rows(sql, Raw)`
         with woken as materialized (

@@ -1,5 +1,5 @@
 /**
- * Events: publishing, over `posthorn.publish`; lists, newest first; and event types.
+ * Events: publishing (internal/Publishing.ts); lists, newest first; and event types.
  *
  * Ids sort by time, so a page costs the same however deep it lies. A type costs one probe, and a count in the index of its last
  * 24 hours. Source: spec §3.4 and §4.5.

@@ -3,8 +3,8 @@
  *
  * Each heartbeat (1 s) asks PostgreSQL which workers there are: each holds a shared lock. Shards are divided among them in the
  * order of process ids; a worker hands over what is beyond its share, and locks what is missing and free. PostgreSQL frees a
- * dead worker's locks at once, a frozen one's after `idle_session_timeout` (5 s). Without an answer for 3 s (the lease timeout)
- * a worker starts nothing. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
+ * dead worker's locks at once, a frozen one's after `idle_session_timeout` (5 s). After 3 s without an answered heartbeat (the
+ * lease timeout) a worker starts nothing. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
  *
  * Any role that may connect can hold these locks: such a foreign session gets no share, and is logged. A worker whose clock is
  * 4 minutes off releases its shards.
@@ -27,8 +27,12 @@ import { type Owner, Ownership } from "./Ownership.ts"
 
 export const LEASE_TIMEOUT_MS = 3_000
 
-/** PostgreSQL frees the locks, and the next heartbeat is answered. The spec promises 10 s. */
-export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + HEARTBEAT_MS + LEASE_TIMEOUT_MS
+/**
+ * Most time until a frozen worker's shards have another owner, where each answer takes `answerMs`: PostgreSQL frees the locks, a
+ * heartbeat under way ends (three statements), and the next takes the shards (two).
+ */
+export const takeoverMs = (answerMs: number): number =>
+  ShardLocks.IDLE_SESSION_TIMEOUT_MS + Math.max(HEARTBEAT_MS, 3 * answerMs) + 2 * answerMs
 
 /** The wall clock may be set back, and the monotonic one stands still while the machine sleeps. */
 interface Moment {
