@@ -1,10 +1,10 @@
 -- Stores the observations of attempts, and all that follows, in one transaction. The first observation of an attempt wins, so a
 -- call can be repeated.
--- Parameters: each delivery once, by id. `arrivals`: the order in which attempts finished. `policies`: versions by which they
--- were judged.
--- Returns: `changed`, endpoints whose policy has changed since: nothing of theirs is stored.
--- Locks: endpoints, then deliveries, each by id. In a deadlock with a claim or the deletion of an endpoint this call loses: its
--- `lock_timeout` is below `deadlock_timeout`. Called by: Records.record.
+-- Parameters: parallel lists in the order of delivery ids, each delivery once. `arrivals`: the order in which attempts finished.
+-- `policies`: versions by which attempts were judged.
+-- Returns: `changed`, endpoints with a failed attempt whose policy is no longer that of `policies`. Nothing of theirs is stored.
+-- Locks: endpoints, then deliveries, each in the order of ids. In a deadlock with a claim or the deletion of an endpoint this call
+-- loses: its `lock_timeout` is below `deadlock_timeout`. Called by: Records.record, record_each.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[],
@@ -45,8 +45,9 @@ begin
   return next;
 end $$;
 
--- As `record`, but row by row, after the database refused a row: stores all others.
--- Returns: `refused`, rows that are not stored, by arrival, and `refusals`, why. An error that is not of a row ends the call.
+-- `record` for each row by itself: after the database has refused a row, stores all others.
+-- Returns: `refused`, the `arrivals` of rows that were not stored; `refusals`, the reason for each. An error that no row has caused
+-- ends the call.
 -- Locks: as `record`. Called by: Records.recordEach.
 create function posthorn.record_each(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
@@ -91,8 +92,8 @@ begin
   return next;
 end $$;
 
--- Stores attempts, and updates deliveries, queue and dead letters. Returns: how many were stored, which, and the endpoints
--- whose streaks may change. Locks: these endpoints, then deliveries. Called by: record.
+-- Stores attempts, and updates deliveries, queue and dead letters. Returns: `recorded`, how many were stored; `stored`, their
+-- positions; `locked`, the endpoints whose streaks may change. Locks: these endpoints, then deliveries. Called by: record.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[],
@@ -123,8 +124,8 @@ begin
   ), endpoints_first as materialized (
     select array_agg(id) as ids, coalesce(array_agg(id) filter (where changed), '{}') as changed from touched
   ), first as materialized (
-    -- A join that was planned while the queue was empty reads a whole index: 2 ms a row. A `ctid` is unique in a partition
-    -- only; `is not distinct from` compares the id without an index.
+    -- Each row is looked up by itself: a join, planned while the queue was empty, would read a whole index for each row (2 ms).
+    -- A `ctid` is unique only within a partition, so the id is compared too: by `is not distinct from`, which uses no index.
     select d.tid, q.tid as queue_tid, o.ordinal, moment + o.wait_ms * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.failure_detail, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
@@ -161,7 +162,7 @@ begin
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id
     from first f
-    -- After the summaries, whose update waits for transactions that record the same attempt.
+    -- Attempts are inserted after the summaries: that update waits for transactions that record the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
     update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0, at_once = false
@@ -191,7 +192,7 @@ begin
   end if;
 end $$;
 
--- Returns the observations that are not on record, by arrival. Locks: none. Called by: record.
+-- Returns the `arrivals` of observations that are not on record. Called by: record.
 create function posthorn.too_late(
   workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]
 ) returns integer[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -210,8 +211,8 @@ begin
   );
 end $$;
 
--- Updates the streaks of endpoints by the stored attempts, as these finished. Returns: the endpoints that this disables, and
--- why (`disablingReason` in domain/src/Verdict.ts). Locks: none; the caller has locked the endpoints. Called by: record.
+-- Updates the endpoints' streaks from the stored attempts, in the order in which these finished. Returns: the endpoints that this
+-- disables, and why (`disablingReason` in domain/src/Verdict.ts). The caller has locked the endpoints. Called by: record.
 create function posthorn.count_failures(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[],
   failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[],
@@ -335,9 +336,10 @@ begin
     union select endpoint_id from held_rows;
 end $$;
 
--- Audits and announces that failures disabled an endpoint, with its losses and the call that replays them.
--- Locks: subscribers of the announcement, for 10 ms at most; then its worker repeats the call for this endpoint alone. Called
--- by: count_failures.
+-- Writes the audit event, the notification and the announcement of an endpoint that was disabled by its failures. The notification
+-- has the endpoint's losses, and the call that replays them.
+-- Locks: endpoints that subscribe to the announcement; waits at most 10 ms. If that fails, the worker repeats `record` with this
+-- endpoint's attempts alone. Called by: count_failures.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
@@ -350,7 +352,7 @@ begin
     json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'disabledReason', reason,
       'consecutiveFailures', failures, 'deliveryId', delivery), trace);
   select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
-    -- The delivery that failed last is not dead-lettered yet.
+    -- `losses` lacks the delivery that failed last: it is dead-lettered later.
     to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
   into lost
   from posthorn.losses(workspace, endpoint, most) l
@@ -374,8 +376,8 @@ begin
     posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 
--- Marks the deliveries of up to `batch` dead letters terminal, and notifies their workspaces. Returns: letters processed, and
--- deliveries marked. Locks: deliveries first, without waiting. Called by: Records.deadLetter.
+-- Takes up to `batch` dead letters, marks their deliveries `dead_lettered`, and notifies the workspaces. Returns: letters taken,
+-- and deliveries marked. Locks: deliveries, then dead letters; skips locked deliveries. Called by: Records.deadLetter.
 create function posthorn.dead_letter(batch integer, out processed integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -399,7 +401,7 @@ begin
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
-    -- An owner that seemed dead may have recorded it.
+    -- An owner that seemed dead may have recorded an outcome.
     continue when not found;
     marked := marked + 1;
     begin

@@ -1,27 +1,27 @@
--- What the delivery worker reads, and the little it writes besides `record`. A claim writes nothing: an owner remembers what it
--- read.
---   cursor   a poll reads each shard past the (due time, delivery) that it read last (`due`)
---   lock     a publisher holds a shared lock on its shards; a poll returns such transactions (`open_publishers`)
---   rewind   while one is young, and once after it ended, the next poll starts before it published
+-- What the delivery worker reads, and the little it writes besides `record`. Reading a row writes nothing: the shard's owner
+-- remembers what it has read.
+--   cursor   `due` reads a shard on from the (due time, delivery) at which the last poll ended
+--   lock     a publishing transaction holds a shared lock on its shards; each poll lists these transactions (`open_publishers`)
+--   rewind   while such a transaction is young, and once after its end, the next poll starts before its publishing
 --   sweep    every 30 s the first row of each endpoint is looked for in memory
 --   id       a row whose delivery is in memory is not taken again
---   ordinal  `record` takes the next attempt's ordinal only
+--   ordinal  of each delivery, `record` stores the next attempt only
 
--- Microseconds since 1970, exact in a double. Inlined, because stable: 1 us a row.
+-- Microseconds since 1970, exact in a double. Stable, so that PostgreSQL inlines it: a call would cost 1 us a row.
 create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe
   return (date_part('epoch', moment) * 1000000)::bigint;
 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Waiting rows of an endpoint with equal attempts and claims, by due time, as lists: single rows cost the worker 2 us more.
+-- Waiting rows of one endpoint that have equal attempts and claims, as lists in the order of due times. Each would cost the worker
+-- 2 us more as a row of its own.
 create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_ids text, dues text
 );
 
--- Returns the transactions that have published to these shards and may commit, as "transaction shard,…". Locks: none. Called
--- by: due.
+-- Returns the open transactions that have published to these shards, as "transaction shard,…". Called by: due.
 create function posthorn.open_publishers(shards smallint[]) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -32,8 +32,8 @@ begin
   ), '');
 end $$;
 
--- Takes the sleep locks that are free, until the session ends. Returns them, and the shards (not `taken`) whose lock another session has.
--- Locks: them; waits for none. Called by: SleepLocks.take.
+-- Takes, until the session ends, those sleep locks that are free. Returns the shards of these locks (`taken`), and those whose lock
+-- another session holds exclusively. Called by: SleepLocks.
 create function posthorn.take_sleep_locks(shards integer[]) returns table (shard integer, taken boolean) language sql
 set search_path = pg_catalog, pg_temp as $$
   with tried as materialized (
@@ -48,10 +48,12 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Reads rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
--- Parameters: of endpoints in `skip` only `at_once` rows; then at most `scan_limit` rows of a shard are scanned.
--- Returns: runs of rows; the last row read, without an endpoint, of a shard that has more; and the time of the read with the
--- open publishers, without a shard.
--- Locks: none. Open publishers are listed first, so a row that is missed is theirs, or due later. Called by: Polls.ts.
+-- Parameters: `skip`, endpoints of which only `at_once` rows are returned; `scan_limit`, the most rows of a shard that are scanned
+-- (it matters only with `skip`).
+-- Returns three kinds of row. With an endpoint: a run of due rows. With a shard alone: where its scan stopped. With neither: the
+-- time of the read, and the open publishers.
+-- Open publishers are listed before rows are read. So a row that the read misses was written by one of them, or is due later.
+-- Called by: Polls.
 create function posthorn.due(
   shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
@@ -88,7 +90,7 @@ begin
       group by 1, 2, 3, 4, 5, 6);
 end $$;
 
--- Returns when the next row of these shards becomes due. Locks: none. Called by: Queue.nextDue.
+-- Returns when the next row of these shards becomes due. Called by: Queue.nextDue.
 create function posthorn.next_due(shards smallint[]) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -101,7 +103,7 @@ begin
   );
 end $$;
 
--- Reads due rows of single enabled endpoints, each from the given row on. Locks: none. Called by: Queue.dueOfEndpoints.
+-- Reads the due rows of each given endpoint that is enabled, from the given row on. Called by: Queue.dueOfEndpoints.
 create function posthorn.due_of_endpoints(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
@@ -124,8 +126,8 @@ begin
     group by 1, 2, 3, 4, 5, 6;
 end $$;
 
--- Looks at the first row of `most` endpoints after the given one: two index steps each. Returns those that are due, of enabled
--- endpoints (`is_ready`), and the last one looked at. Locks: none. Called by: Sweep.ts.
+-- Looks at the first row of `most` endpoints after the given one: two index steps each. Returns the rows that are due and whose
+-- endpoint is enabled (`is_ready`), and the last row looked at (`is_last`). Called by: Queue.firstOfEndpoints.
 create function posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_id text, due bigint, is_ready boolean, is_last boolean)
@@ -165,10 +167,10 @@ create type posthorn.loaded as (
 );
 
 -- Reads what requests need, just before they are sent.
--- Parameters: `known`, a hash of the endpoint's columns that the worker has.
--- Returns: by position from 1, without the columns of known endpoints. Left out: deliveries that are gone, recorded, or of
--- another endpoint than named, because any role can notify.
--- Locks: none. By primary key: a plan made while the queue was empty takes 10 ms a row. Called by: Loads.ts.
+-- Parameters: `known`, a hash of the endpoint's columns that the worker has; if it still fits, these columns are null.
+-- Returns: one row for each delivery, with its position from 1. Left out: deliveries that are gone or recorded; also those of
+-- another endpoint than named, since any role can send a notification with wrong names.
+-- Looks up by primary key alone: another plan, made while the queue was empty, would take 10 ms a row. Called by: Loads.
 create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -219,11 +221,12 @@ create function posthorn.was_visible(version xid, moment pg_snapshot) returns bo
     from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
   );
 
--- Stores claims: before sending what a dead worker may have sent (`sending`), or after a claim without an observation.
--- Parameters: `counts`, the new totals, so that a call can be repeated.
--- Returns: counted; given_up at the limit, as a dead letter; blocked by a locked row. Left out: deliveries that are gone or
+-- Stores how often deliveries were claimed: before one is sent that a dead worker may have sent, or after a claim that brought no
+-- observation.
+-- Parameters: `counts`, the new totals, so that a call can be repeated; `sending`, whether requests go out or may have gone out.
+-- Returns: `counted`; `given_up` at the limit, as a dead letter; `blocked` by a locked row. Left out: deliveries that are gone or
 -- recorded.
--- Locks: queue rows, and deliveries that are given up, without waiting. Called by: Queue.countClaims.
+-- Locks: queue rows, and deliveries that are given up; skips locked ones. Called by: Queue.countClaims.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
@@ -237,7 +240,7 @@ begin
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
     select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
-      -- One of two claims is the dead owner's, who cannot have seen rows committed after the takeover.
+      -- Of two claims one is assumed of the dead owner. It cannot have seen a row committed after the takeover: then one counts.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.in_doubt_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
@@ -274,9 +277,9 @@ begin
   where q.delivery_id not in (select delivery_id from done);
 end $$;
 
--- The owner of each shard. Still set at a takeover, it died, froze or lost its connection, and may have sent rows due by
--- `in_doubt_until` and visible in `in_doubt_snapshot`. `began`: it may have started attempts under a rate limit. `stopped_at`:
--- until when earlier owners may have.
+-- The owner of each shard. If `owner` is still set at a takeover, that worker died, froze or lost its connection. It may have sent
+-- rows that were due by `in_doubt_until` and visible in `in_doubt_snapshot`. `began`: the owner may have started attempts under a
+-- rate limit. `stopped_at`: until when earlier owners may have started such attempts.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
@@ -287,8 +290,8 @@ create table posthorn.shards (
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
--- How long an owner may start attempts after a takeover: the lease timeout, and the error of its clock. Called by: take_shard,
--- clear_doubt, starts_since.
+-- How long a former owner may still start attempts after a takeover: the lease timeout, and the error of its clock.
+-- Called by: take_shard, clear_doubt, starts_since, next_start.
 create function posthorn.outlives_its_lease() returns interval language sql immutable parallel safe
   return interval '4.5 seconds';
 
@@ -298,13 +301,13 @@ create function posthorn.life_class() returns integer language sql immutable par
 create function posthorn.life_lock(owner text) returns integer language sql immutable parallel safe
   return pg_catalog.hashtext(owner) & 2147483647;
 
--- Holds the owner's life lock until the session ends. Called by: Listener.
+-- Holds the owner's life lock until the session ends. Called by: SleepLocks.showLife.
 create function posthorn.show_life(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
   select pg_try_advisory_lock_shared(posthorn.life_class(), posthorn.life_lock(owner))
 $$;
 
--- Whether an owner without its shards' session still has its listener's: it is frozen or cut off, not dead. Locks: none. Called
--- by: take_shard.
+-- True if the session of the owner's listener is open: an owner that has lost the session of its shards is then frozen or cut off,
+-- not dead. Called by: take_shard.
 create function posthorn.owner_lives(owner text) returns boolean language sql set search_path = pg_catalog, pg_temp as $$
   select exists (
     select from pg_locks l
@@ -314,8 +317,8 @@ create function posthorn.owner_lives(owner text) returns boolean language sql se
   )
 $$;
 
--- Makes a worker the owner of a shard. Returns until when its rows are in doubt; null after a release. Locks: the shard. Called
--- by: ShardLocks.take.
+-- Makes a worker the owner of a shard. Returns until when the shard's rows are in doubt; null after a release. Locks: the shard.
+-- Called by: ShardLocks.
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
@@ -331,8 +334,8 @@ set search_path = pg_catalog, pg_temp as $$
   returning in_doubt_until
 $$;
 
--- Ends the doubt in the owner's shards without rows that were due by the takeover. Returns these shards. Locks: them. Called
--- by: ShardLocks.clearDoubt.
+-- Ends the doubt in those of the owner's shards that have no row left that was due by the takeover. Returns, and locks, these
+-- shards. Called by: ShardLocks.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null, stopped_at = null
@@ -344,17 +347,19 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjo
   returning s.shard
 $$;
 
--- Releases a shard with nothing in flight. Locks: the shard. Called by: ShardLocks.release.
+-- Releases a shard with nothing in flight. Locks: the shard. Called by: ShardLocks.
 create function posthorn.release_shard(given smallint, last_owner text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
 -- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
--- Parameters: `requests` in `windows` seconds, and the most starts that a dead owner may not have recorded.
--- Returns: ages in milliseconds, the last start first, within the window and two seconds of error. Starts that an earlier owner
--- may have made are stored, and dated when it stopped: an age below 0. A lower age means a clock set back, and counts as 0.
--- Locks: the shards, to note that their owner starts attempts. Called by: Queue.startsSince.
+-- Parameters: `requests` in `windows` seconds are the limits; `most_unrecorded`, the most starts that a dead owner can have left
+-- unrecorded.
+-- Returns: ages in milliseconds, the last start first, within the window and two seconds of error. Starts that an earlier owner may
+-- have made are stored, dated `stopped_at`. If that owner may still live, this is ahead: a negative age. A start that is more than
+-- `outlives_its_lease` ahead means that a clock was set back: its age counts as 0.
+-- Locks: the shards, to note that their owner starts attempts. Called by: Queue.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])
@@ -398,12 +403,13 @@ begin
     from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, index);
 end $$;
 
--- An endpoint's own rate limit, even if null, or its workspace's. Called by: next_start.
+-- The endpoint's own rate limit if its policy has one, even null; else the workspace's. Called by: next_start, EvidenceRepo.
 create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb language sql immutable parallel safe
   return nullif(case when own ? 'rateLimit' then own -> 'rateLimit' else inherited -> 'rateLimit' end, 'null');
 
--- When the next attempt of an endpoint may start, by recorded attempts. Null without a limit, or if one could have started for
--- `tolerance`: it waits for something else. Locks: none. Called by: DeliveriesRepo, EvidenceRepo, QueueGauges.
+-- When the endpoint's next attempt may start, according to recorded starts. Null without a limit. Null too if the limit has allowed
+-- an attempt for longer than `tolerance`: then the endpoint waits for something else. Called by: DeliveriesRepo, EvidenceRepo,
+-- QueueGauges.
 create function posthorn.next_start(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -424,8 +430,8 @@ begin
   );
 end $$;
 
--- Deletes starts that no rate limit counts, and returns how many. Skips through the key: an index on `at` would cost each
--- attempt. Called by: Retention.
+-- Deletes starts that no rate limit counts, and returns how many. Finds the endpoints through the primary key: an index on `at`
+-- would make each attempt cost more. Called by: Retention.
 create function posthorn.forget_starts() returns integer language sql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -450,7 +456,7 @@ begin
   return null;
 end $$;
 
--- The endpoint's circuit has its next trial at once, after this streak.
+-- Notifies workers of an endpoint's new settings and its streak: its circuit has the next trial at once.
 create function posthorn.tell_endpoint_changed() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',
@@ -463,7 +469,7 @@ create trigger endpoints_changed after update of url, policy, request, enabled o
     or new.enabled and not old.enabled)
   execute function posthorn.tell_endpoint_changed();
 
--- Lanes that wait for a permit load nothing, so they would not learn of a new policy.
+-- A lane that waits for its rate limit loads nothing, so it learns of a new policy only by this notification.
 create function posthorn.tell_policy() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', 'policy ' || new.id);
