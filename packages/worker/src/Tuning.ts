@@ -7,7 +7,7 @@ import { Context } from "effect"
 export const tuned = {
   /** A loaded delivery may be sent for this long. */
   freshMs: 30,
-  /** A later answer is dropped. With `freshMs`: a delivery is sent within a second of its reading. */
+  /** A later answer is dropped, unless all answers take long (Loader.ts). With `freshMs`: sent within a second of its reading. */
   lateMs: 750,
   /** Prefetches what becomes free within this time. */
   prefetchMs: 10,

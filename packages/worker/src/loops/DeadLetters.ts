@@ -1,6 +1,6 @@
 /**
- * Marks spent deliveries terminal and tells their workspaces (`posthorn.dead_letter`): when a dead letter was queued, and at
- * intervals for those of other workers. Source: spec §3.1 and §3.4.
+ * Marks given-up deliveries `dead_lettered`, and notifies their workspaces (`posthorn.dead_letter`): when this worker has queued a
+ * dead letter, and every 5 s for those of other workers. Source: spec §3.1 and §3.4.
  */
 import type { DeadLettered } from "@posthorn/persistence/engine/Records"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"

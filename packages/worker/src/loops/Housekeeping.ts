@@ -1,7 +1,7 @@
 /**
- * Removes old history once a day (UTC), and every minute expired secrets of kept answers, starts that no rate limit counts, and
- * sums up finished hours. Each has a loop of its own. The database remembers the last daily run. Source: spec §8, §3.4
- * (Retention) and §4.3.
+ * Once a UTC day: removes old history. Each minute: erases expired secrets in kept answers, deletes starts that no rate limit
+ * counts, removes deliveries of deleted endpoints, and sums up finished hours. Each of the five has a loop of its own. The database
+ * remembers the last daily run. Source: spec §8, §3.4 (Retention) and §4.3.
  */
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"

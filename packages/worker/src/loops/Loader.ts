@@ -2,8 +2,9 @@
  * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
  * Batches grow with the load. Claims of deliveries in doubt are stored first. Each picked delivery is made ready, requeued or
- * gone, even if the worker stops. Without the lease nothing is picked. An answer later than `lateMs` is dropped and loaded
- * again, half as many at a time. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
+ * gone, even if the worker stops. Without the lease nothing is picked. If an answer is later than `lateMs()`, the Loader drops it
+ * and requeues its deliveries; the next load has at most half as many. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison),
+ * docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -21,7 +22,7 @@ type LoaderParts = Pick<
   "clock" | "databaseClock" | "dispatcher" | "later" | "ownership" | "queue" | "resolve" | "tuning"
 >
 
-/** A load may take as many round trips. */
+/** A load's answer is late after this many round trips. */
 const ROUND_TRIPS = 2.5
 const LATEST_MS = 10_000
 
@@ -33,7 +34,7 @@ export const makeLoader = (
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
 
-  /** Those that may be sent. */
+  /** Stores claims of deliveries in doubt. Returns the deliveries that may be sent. */
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
     const claims = dispatcher.inDoubt.toCount(loaded.map(({ row }) => row))
     if (claims.length === 0) return Effect.succeed(loaded)
@@ -52,7 +53,7 @@ export const makeLoader = (
     })
   }
 
-  /** Reads the starts of limits that this worker does not know. */
+  /** Reads when attempts under a limit started, if this worker has not read it yet. */
   const holdRateLimits = (
     rows: ReadonlyArray<Waiting>,
     contents: ReadonlyArray<Content | null>
@@ -70,10 +71,10 @@ export const makeLoader = (
     )
   }
 
-  /** Each answer in time doubles it. */
+  /** The most deliveries of one load. A late answer halves it, each other one doubles it. */
   let most = Number.POSITIVE_INFINITY
 
-  /** A load's answer takes as long as others from a database that is slow or far away. */
+  /** Where the database is slow or far away, every answer takes long: then the bound follows the round trip. */
   const lateMs = (): number =>
     Math.max(tuning.lateMs, Math.min(ROUND_TRIPS * databaseClock.roundTripMs(), LATEST_MS))
 
@@ -95,7 +96,7 @@ export const makeLoader = (
     })
 
   let lookingAgain = false
-  /** One timer at a time: one for each wait costs 2 us a delivery. */
+  /** One timer for all waits. A timer for each would cost 2 us a delivery. */
   const lookAgain = (): void => {
     if (lookingAgain) return
     lookingAgain = true

@@ -8,7 +8,7 @@ import type { Unobserved } from "../dispatcher/Dispatched.ts"
 import type { Parts } from "../Parts.ts"
 
 export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
-  /** Returns the claims still to count. Repeating it counts none twice. */
+  /** Returns the claims still to count. A repeated call counts none twice. */
   const count = (
     lost: ReadonlyArray<Unobserved>,
     posted: boolean

@@ -1,12 +1,12 @@
 /**
  * Records observations in batches: those that settle while one batch is written form the next.
  *
- * - One writer keeps the order, and never waits for locks of its own.
+ * - There is one writer. So the order is kept, and it never waits for a lock that it holds itself.
  * - While the database is unavailable, observations are kept and retried; the Loader stops at `mostUnrecorded`.
- * - A batch without an answer to COMMIT is sent again; stored observations change nothing.
+ * - A batch whose COMMIT got no answer is sent again. Observations that were stored the first time change nothing the second.
  * - Locked rows hold up their own endpoint only: one query finds them, and they are retried twice a second.
- * - A refused row is stored without headers and body, else given up as unobserved. For `REFUSED_MS` its endpoint is recorded
- * apart.
+ * - A refused row is sent again without headers, signature and body. If it is refused again, it counts as unobserved. For
+ * `REFUSED_MS` its endpoint is recorded apart.
  *
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
@@ -31,7 +31,7 @@ const isBlocked = (error: SqlError) => sqlProblemOf(error).code === LOCK_NOT_AVA
 const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(sqlProblemOf(error).code)
 const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isBlocked(error)
 
-/** Batches on for this many linger times after the last outcome. */
+/** More observations are expected for this many linger times after a batch was stored. */
 const STREAM = 3
 
 const REFUSED_MS = 60_000
@@ -45,7 +45,7 @@ export class Recorder {
     "Attempts can be recorded again"
   )
   private readonly parts: Parts
-  /** Rows are locked; nothing else waits for them. */
+  /** Observations whose rows are locked. Nothing else waits for them. */
   private readonly aside: Array<Settled> = []
   private nextTry = 0
   private readonly refused: LRUCache<string, true>
@@ -89,7 +89,7 @@ export class Recorder {
 
   private readonly writeAside: Effect.Effect<void> = Effect.suspend(() =>
     this.sift(this.aside.splice(0)).pipe(
-      // Counted from its end, so that others have their turn.
+      // The pause begins at the end of this try, so that other observations have their turn.
       Effect.ensuring(Effect.sync(() => this.tryLater()))
     )
   )
@@ -147,7 +147,7 @@ export class Recorder {
     return this.write(batch, () => this.goRound(batch))
   }
 
-  /** Locked since, or in a way that the query does not show: found by halving. */
+  /** For rows locked since the query, or by a lock that the query does not show: halves the batch to find their endpoints. */
   private goRound(batch: Batch): Effect.Effect<void> {
     const lanes = [...new Set(batch.map(({ row }) => row.lane))]
     if (lanes.length === 1) return Effect.sync(() => this.setAside(batch))
@@ -198,7 +198,7 @@ export class Recorder {
       ),
       Effect.catchAll((error) => {
         if (isBlocked(error)) return this.goRound(batch)
-        // Not even the values can be read.
+        // The database could not even read the values.
         return Effect.forEach(batch, (one) => this.store([one]), { discard: true })
       })
     )

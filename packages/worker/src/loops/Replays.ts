@@ -1,7 +1,7 @@
 /**
  * Advances replay jobs in steps for endpoints whose shards this worker holds. A step makes at most `BATCH` replays, and only
- * while fewer than `ROOM` deliveries of the endpoint wait, so new events wait behind no more. A worker makes about 450 replays
- * a second for one workspace, 900 for all. A job's state is in its row. Source: spec §4.6, docs/adr/0017-replay-jobs.md.
+ * while fewer than `ROOM` deliveries of the endpoint wait: a new event waits behind no more replays. A worker makes about 450
+ * replays a second for one workspace, 900 for all. A job's state is in its row. Source: spec §4.6, docs/adr/0017-replay-jobs.md.
  */
 import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/engine/ReplaySteps"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
@@ -17,7 +17,7 @@ const ROOM = 200
 const REST_MS = 5_000
 /** Leaves the database most of its time. */
 const PAUSE = "20 millis"
-/** Workspaces that step at once, so that live traffic has at most two steps beside it. */
+/** Workspaces whose jobs step at the same time: live traffic has at most two steps beside it. */
 const AT_ONCE = 2
 
 const byWorkspace = (running: ReadonlyArray<RunningReplay>) => {

@@ -1,7 +1,7 @@
 /**
- * One fiber for each request that may be in flight: attempts a ready delivery (attempt/Attempt.ts), and takes the next. Nothing
- * is sent without the lease of its shard. Interruptible while waiting, never within a request. Source: spec §3.1, §8 and §3.4,
- * docs/adr/0014-cost-of-a-delivery.md.
+ * One fiber for each request that may be in flight. A fiber attempts a ready delivery (attempt/Attempt.ts), then takes the next.
+ * Nothing is sent without the lease of its shard. A fiber is interruptible while it waits, never within a request. Source: spec
+ * §3.1, §8 and §3.4, docs/adr/0014-cost-of-a-delivery.md.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Effect } from "effect"

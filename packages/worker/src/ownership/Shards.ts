@@ -64,7 +64,7 @@ export const layer = Layer.effect(
     const connections = yield* DedicatedConnections
     const clock = yield* Effect.clock
     const databaseClock = yield* DatabaseClock
-    /** The same in every session, so that its own shards are not in doubt. */
+    /** This worker's name is the same in all its sessions, so its own shards are not in doubt. */
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
     let lastHeartbeat = NEVER
@@ -105,7 +105,7 @@ export const layer = Layer.effect(
           })
         )
 
-        /** Each statement, not the heartbeat: with answers of 1 s all of them together take longer. */
+        /** Bounds each statement, not the heartbeat: with answers of 1 s a whole heartbeat may take longer. */
         const inTime = Effect.timeoutFail({
           duration: LEASE_TIMEOUT_MS,
           onTimeout: () => ShardLocks.noAnswer
@@ -158,7 +158,7 @@ export const layer = Layer.effect(
         })
 
         const heartbeat = Effect.gen(function* () {
-          // Of the question: a worker that froze reads an old answer.
+          // The time of the question: a worker that froze may read an old answer.
           const asked = now()
           const membership = yield* inTime(locks.membership)
           lastHeartbeat = asked
@@ -168,7 +168,7 @@ export const layer = Layer.effect(
           if (databaseClock.isTooFarOff()) return yield* stepBack
           databaseClock.setStopped(false)
           yield* wrongClock.over
-          // Otherwise a foreign session held the workers' shared lock.
+          // Not joined: a foreign session held the workers' shared lock.
           if (joined) yield* Effect.zipRight(balance(membership), clear)
           else joined = yield* inTime(locks.join)
         })

@@ -1,6 +1,7 @@
 /**
  * Finds rows that commit behind the read cursors: a publishing transaction chooses its due time before it commits. Each read
- * returns the open ones; while one is young, and once after it ended, the next read rewinds to before it published.
+ * returns the transactions that are still open. While a transaction is young, and once after its end, the next read starts before
+ * its publishing.
  */
 import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Open } from "@posthorn/persistence/engine/Queue"
@@ -8,13 +9,13 @@ import type { Open } from "@posthorn/persistence/engine/Queue"
 /** Microseconds. Due times are truncated to milliseconds. */
 const CUT = 1_000
 
-/** It was open when this worker took the shard. */
+/** For a transaction that was open when this worker took the shard: its due times are unknown. */
 const UNKNOWN = databaseMicros(Number.NEGATIVE_INFINITY)
 
 interface LateCommitsSeen {
-  /** For ended transactions: no row of theirs is due earlier. */
+  /** No row of a transaction that has ended is due before this time. */
   readonly back: DatabaseMicros
-  /** Young open ones too, so that their rows are found sooner. */
+  /** The same, counting young open transactions too: their rows are found sooner. */
   readonly soon: DatabaseMicros
   /** Something was committed with an unknown due time. */
   readonly sweeps: boolean
@@ -23,7 +24,7 @@ interface LateCommitsSeen {
 
 export class LateCommits {
   private readonly youngMs: number
-  /** From when on open transactions may have published. */
+  /** By open transaction: the earliest time at which it may have published. */
   private open = new Map<string, DatabaseMicros>()
   private openShards: ReadonlySet<number> = new Set()
 
@@ -35,7 +36,7 @@ export class LateCommits {
     return this.openShards.has(shard)
   }
 
-  /** `before`: the previous read. `isNew`: shards without one. */
+  /** `before`: the time of the previous read. `isNew`: true of a shard without one. */
   seen(
     open: ReadonlyArray<Open>,
     moment: DatabaseMicros,
@@ -53,7 +54,7 @@ export class LateCommits {
     this.openShards = new Set(open.map(({ shard }) => shard))
     const known = ended.filter((since) => since !== UNKNOWN)
     const back = earliest(databaseMicros(moment - CUT), ...known)
-    // Rewinding for old ones would read too much again.
+    // Rewinding for old transactions would read too much again.
     const young = [...still.values()].filter((since) => since > moment - this.youngMs * 1_000)
     return { back, soon: earliest(back, ...young), sweeps: known.length < ended.length, transactionsChanged }
   }

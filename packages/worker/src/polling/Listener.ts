@@ -1,7 +1,7 @@
 /**
- * Receives hints by LISTEN: from publishers while this worker sleeps, and of changed endpoints and policies. They only save
- * time. It has its own connection and reopens it; meanwhile the engine polls further back. (`sql.listen` of @effect/sql-pg
- * stays silent once its connection is terminated.)
+ * Hears by LISTEN of published deliveries (only while this worker sleeps), and of changed endpoints and policies. These
+ * notifications only save time. The Listener has a connection of its own. While it reopens that connection, the Poller reads
+ * further back. (`sql.listen` of @effect/sql-pg stays silent once its connection is terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
@@ -21,7 +21,7 @@ export interface Hearer {
   readonly published: (row: DueRow) => void
   /** `failures` attempts in a row have failed. */
   readonly endpointChanged: (endpointId: string, failures: number, shard: number) => void
-  /** It was enabled, or has another secret. */
+  /** The endpoint was enabled, or has another secret. */
   readonly endpointUsable: (endpoint: LaneKey) => void
   readonly policyChanged: (workspaceId: string) => void
 }

@@ -1,6 +1,6 @@
 /**
- * What a notification says. Any role can notify, so each part is checked. What cannot be read may be of another version:
- * anything may be due.
+ * What a database notification says. Any role can notify, so each part is checked. A payload that cannot be read may come from
+ * another version of Posthorn. It is taken to mean that anything may be due.
  */
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"

@@ -1,9 +1,10 @@
 /**
- * Polls the queue: brings due rows into the lanes. A round waits until Rhythm.ts says so, or news cannot wait.
+ * Polls the queue: brings due rows into the lanes. Rhythm.ts decides when a round begins. While the Poller is asleep, news can
+ * begin one earlier.
  *
- * A round reads past the cursors (ReadCursors.ts), or from further back (LateCommits.ts), refills lanes that run low, and makes
- * a step of the sweep (Sweep.ts), which alone guarantees that nothing is forgotten. No statement waits within the database.
- * Source: spec §3.4 (Times), docs/adr/0010-engine.md, docs/adr/0015-publishing.md.
+ * A round refills lanes that run low, reads on from the cursors (ReadCursors.ts) or from further back (LateCommits.ts), and makes
+ * a step of the sweep (Sweep.ts). The sweep alone guarantees that no row is forgotten. No statement waits for a lock. Source: spec
+ * §3.4 (Times), docs/adr/0010-engine.md, docs/adr/0015-publishing.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
@@ -38,12 +39,12 @@ export class Poller {
   /** Null while nothing listens. */
   private locks: SleepLocks | null = null
   private readonly locked = new Set<number>()
-  /** Shards whose sleep locks another session has. */
+  /** Shards whose sleep lock another session holds. */
   private lockedByOthers: ReadonlySet<number> = new Set()
   private backTo = NEVER
   private unfinished = false
-  /** Latest due time of a large batch: no rewind into it for open transactions. */
-  private largeBatchDue = databaseMicros(0)
+  /** When a read last returned a large batch. Open transactions cause no rewind to before it. */
+  private largeBatchAt = databaseMicros(0)
 
   constructor(parts: PollerParts) {
     this.parts = parts
@@ -81,7 +82,7 @@ export class Poller {
     this.decide({ atOnce: true })
   }
 
-  /** Asleep, news may move the moment. Most does not, so the timer stays. */
+  /** While the Poller is asleep, news may bring `pollAt` forward. Most news does not; then the timer stays. */
   private readonly wait: Effect.Effect<void> = Effect.suspend(() => {
     const { pollAt } = this.state
     const pauseMs = Math.ceil(pollAt - elapsed(this.parts.clock))
@@ -133,7 +134,7 @@ export class Poller {
     if (all.length > 0) this.decide({ found: unread.length > 0, atOnce })
   }
 
-  /** True if the next read must find it. */
+  /** True if `due` is now or past: the next read must reach back to it. */
   private expect(due: DatabaseMicros): boolean {
     if (this.cursors.until(due, elapsed(this.parts.clock)) > SOON_MS) {
       this.cursors.expect(due)
@@ -164,7 +165,7 @@ export class Poller {
     })
   })
 
-  /** All notifications up to now are in the inbox, or will be. */
+  /** Releasing loses no notification: each one sent before is in the inbox, or will arrive. */
   private readonly releaseLocks: Effect.Effect<void> = Effect.suspend(() => {
     this.lockedByOthers = new Set()
     if (this.locks === null || this.locked.size === 0) return Effect.void
@@ -172,7 +173,10 @@ export class Poller {
     return Effect.ignore(this.locks.release)
   })
 
-  /** With new locks, it must poll once more before it sleeps. What another session has no more wakes it. */
+  /**
+   * With new locks, the Poller must poll once more before it sleeps. It wakes if another session no longer holds a shard's sleep
+   * lock.
+   */
   private takeLocks(shards: ReadonlyArray<number>): Effect.Effect<void> {
     const { locks } = this
     const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))
@@ -213,19 +217,19 @@ export class Poller {
   private accept(read: ReadonlyArray<ReadCursor>, due: Due, perShard: number, now: MonotonicMs): ReadResult {
     const before = this.cursors.horizon
     this.parts.dispatcher.intake.add(due.rows)
-    const unread = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
+    const newShards = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
     const { back, soon, sweeps, transactionsChanged } = this.lateCommits.seen(
       due.open,
       due.horizon,
       before,
-      (shard) => unread.has(shard)
+      (shard) => newShards.has(shard)
     )
     // A sweep that began before this read might have missed rows.
     if (sweeps || read.some(({ isNew, term }) => isNew && !term.lost)) this.sweep.begin()
     const more = this.cursors.advance(read, due, perShard, now)
     const again = due.rows.filter((row) => row.due >= soon).length
-    if (more || again > this.parts.tuning.largeBatchFrom) this.largeBatchDue = due.horizon
-    this.backTo = earliest(this.backTo, soon <= this.largeBatchDue ? back : soon)
+    if (more || again > this.parts.tuning.largeBatchFrom) this.largeBatchAt = due.horizon
+    this.backTo = earliest(this.backTo, soon <= this.largeBatchAt ? back : soon)
     return { found: due.rows.some((row) => row.due >= before), transactionsChanged, more }
   }
 

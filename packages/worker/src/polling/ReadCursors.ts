@@ -9,7 +9,9 @@ export const NEVER = databaseMicros(Number.POSITIVE_INFINITY)
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
-  /** Past all rows: the first read only tells the time, and the sweep finds what waits. */
+  /**
+   * A new cursor lies past all rows: its first read returns none, only the database's time. The sweep finds the rows that wait.
+   */
   due = databaseMicros(Number.MAX_SAFE_INTEGER)
   deliveryId = ""
   isNew = true
@@ -25,7 +27,7 @@ export class ReadCursor implements Cursor {
 
 export class ReadCursors {
   private all = new Map<LeaseTerm, ReadCursor>()
-  /** By the database's clock, and by this worker's. */
+  /** The time of the last read: `horizon` by the database's clock, `horizonAt` by this worker's. */
   horizon = databaseMicros(0)
   private horizonAt = monotonicMs(0)
   /** Null: not known. */
@@ -51,7 +53,7 @@ export class ReadCursors {
     return this.horizon === 0 ? NEVER : databaseMicros(this.horizon - lookBackMs * 1000)
   }
 
-  /** No read has returned the row, and the shard was read. */
+  /** True if the shard has been read, and this row is due after its last read. */
   isUnread({ due, shard }: DueRow): boolean {
     return due > this.horizon && this.list.some((one) => one.shard === shard && !one.isNew && !one.term.lost)
   }
@@ -80,7 +82,7 @@ export class ReadCursors {
     const stops = new Map(stopped.map((position) => [position.shard, position]))
     let more = false
     for (const cursor of read) {
-      // If this worker takes it again, it is read anew.
+      // A lost shard is left out: if this worker takes it again, it gets a new cursor.
       if (cursor.term.lost) continue
       const found = last.get(cursor.shard)
       const end = found?.count === perShard ? found.row : stops.get(cursor.shard)

@@ -1,18 +1,14 @@
 /**
- * When the Poller polls next: `next` computes the next state and the moment of the next poll, from the last state and what was
- * seen. No other code changes either.
+ * Decides when the Poller polls. From the last state and what was seen, `next` computes a new state, with the moment of the
+ * following poll. Only this file changes the state and that moment.
  *
- *            finds come often (less than `wakeGapMs` apart), or nobody listens, or shards changed
- *    Asleep ────────────────────────────────────────────────────────────────────────────────────► Awake
- *       ▲   publishers notify: a poll for each         polls: a pause is `pauseLeastMs` while it     │
- *       │   notification that names no delivery,       finds something, and grows with the quiet     │
- *       │   when something is due, each `pollMs`                                                     │
- *       └──────────────────────────────────────────────────────────────────────────────────────────┘
- *            quiet for `restMs`, or finds three times as far apart; and all sleep locks are taken
+ *   to Awake   finds come less than `wakeGapMs` apart, or nothing listens, or shards changed
+ *   to Asleep  nothing was found for `restMs`, or finds come more than 12 ms apart; and all sleep locks are held
+ *   Asleep     it polls for a notification that names no delivery, when a row becomes due, and after `pollMs`
+ *   Awake      it polls after `pauseLeastMs` while polls find rows; the longer they find none, the later
  *
- * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits transactions that notify one
- * after another. So a worker that finds something a hundred times a second is notified; one that finds something three hundred times
- * a second polls.
+ * While events are rare, notifications cost less than an awake worker's polls. But PostgreSQL commits notifying transactions one
+ * at a time. So an asleep worker stays asleep at a hundred finds a second, and wakes at three hundred.
  *
  * Plain data without a clock: moments are monotonic milliseconds. The rhythm affects only latency, never whether a row is
  * found.
@@ -23,11 +19,11 @@ export interface State {
   readonly _tag: "Asleep" | "Awake"
   readonly gapMs: number
   readonly foundAt: number
-  /** Nothing was found, and no publishing transaction began or ended. */
+  /** Since then nothing was found, and no publishing transaction began or ended. */
   readonly quietSince: number
   readonly polledAt: number
   readonly maySleep: boolean
-  /** Awake, the Poller takes news only then. */
+  /** While it is awake, the Poller looks at its inbox only at this moment. */
   readonly pollAt: number
 }
 
@@ -40,7 +36,7 @@ export interface Seen {
   readonly hears: boolean
   readonly shardsChanged: boolean
   readonly locked: boolean
-  /** Another session has some of them, and may end unnoticed. */
+  /** Another session holds some of the sleep locks. It may end without notice. */
   readonly othersLock: boolean
   /** As far as it is known; infinity while memory is full. */
   readonly untilDueMs: number

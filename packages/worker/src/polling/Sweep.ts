@@ -1,7 +1,7 @@
 /**
- * Finds every waiting delivery that is not in memory, without any hint. A sweep reads the first due row of each endpoint: if it
- * is not in memory, the lane reads on at once, else when it runs low. One index step for each endpoint, and a twentieth of the
- * time at most. Source: docs/adr/0010-engine.md.
+ * Finds every waiting delivery that is not in memory, without any hint. A sweep reads the first due row of each endpoint. If the
+ * row is not in memory, its lane reads on at once; otherwise once the lane runs low. A sweep costs two index steps for each
+ * endpoint. Sweeps take at most a twentieth of the time. Source: docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { LaneRef } from "@posthorn/persistence/engine/Queue"
