@@ -29,10 +29,10 @@ import * as Meters from "./EngineMeters.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
 import * as Housekeeping from "./loops/Housekeeping.ts"
 import { makeLoader } from "./loops/Loader.ts"
-import { makeLostClaims } from "./loops/LostClaims.ts"
 import { Recorder } from "./loops/Recorder.ts"
 import { makeReplays, type Replays } from "./loops/Replays.ts"
 import { makeSlots } from "./loops/Slots.ts"
+import { makeUnobservedClaims } from "./loops/UnobservedClaims.ts"
 import { HandOver } from "./ownership/HandOver.ts"
 import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
@@ -160,7 +160,7 @@ export const start = Effect.gen(function* () {
   const handOver = new HandOver(parts, giveUpMs)
   yield* fork(parts.ownership.keep(owner(dispatcher, handOver, replays)))
   yield* fork(new Recorder(parts).run)
-  yield* fork(makeLostClaims(parts))
+  yield* fork(makeUnobservedClaims(parts))
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))

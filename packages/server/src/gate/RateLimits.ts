@@ -1,5 +1,5 @@
 /**
- * Rate limits: one bucket per kind of operation, counted per caller and per workspace, or per client address before
+ * The API's buckets: one per kind of operation, counted per caller and per workspace, or per client address before
  * authentication.
  *
  * Exactly the first `quota` calls of a window pass; further ones are refused. Every answer to a counted call, including

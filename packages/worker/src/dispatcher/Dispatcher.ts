@@ -409,7 +409,7 @@ export class Dispatcher {
     this.move(row, "out", "release")
   }
 
-  // --- Recorded: by the Recorder and LostClaims
+  // --- Recorded: by the Recorder and UnobservedClaims
 
   takeUnobserved(): ReadonlyArray<Unobserved> {
     return this.unobservedRows.splice(0)

@@ -10,7 +10,7 @@ import { type SleepLocks, showLife, sleepLocks } from "@posthorn/persistence/eng
 import { Context, Effect, Layer } from "effect"
 import type { LaneKey } from "../dispatcher/Lane.ts"
 import * as Schedules from "../Schedules.ts"
-import { type Notification, notificationOf } from "./Notification.ts"
+import { type DatabaseNotification, notificationOf } from "./DatabaseNotification.ts"
 
 export interface Hearer {
   /** Until `stoppedListening`, every commit that notifies is heard. */
@@ -33,7 +33,7 @@ export class Listener extends Context.Tag("@posthorn/worker/Listener")<
   }
 >() {}
 
-const tell = (hearer: Hearer, told: Notification): void => {
+const tell = (hearer: Hearer, told: DatabaseNotification): void => {
   if (told.kind === "published") hearer.published(told.row)
   else if (told.kind === "due") hearer.heard(told.since, told.shards)
   else if (told.kind === "endpointChanged") hearer.endpointChanged(told.endpointId, told.failures, told.shard)

@@ -7,7 +7,7 @@ import { Array as Arrays, Effect } from "effect"
 import type { Unobserved } from "../dispatcher/Dispatched.ts"
 import type { Parts } from "../Parts.ts"
 
-export const makeLostClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
+export const makeUnobservedClaims = ({ dispatcher, queue, tuning }: Parts): Effect.Effect<never> => {
   /** Returns the claims still to count. A repeated call counts none twice. */
   const count = (
     lost: ReadonlyArray<Unobserved>,

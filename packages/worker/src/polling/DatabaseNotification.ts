@@ -7,7 +7,7 @@ import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engin
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { LaneKey } from "../dispatcher/Lane.ts"
 
-export type Notification =
+export type DatabaseNotification =
   | { readonly kind: "anything" }
   | { readonly kind: "due"; readonly since: DatabaseMicros; readonly shards: ReadonlyArray<number> }
   | { readonly kind: "published"; readonly row: DueRow }
@@ -29,7 +29,7 @@ const ENDPOINT = new RegExp(`^endpoint (whe_${TAIL}) (\\d{1,9}) (\\d{1,2})$`)
 const USABLE = new RegExp(`^usable (wsp_${TAIL}) (whe_${TAIL}) (\\d{1,2})$`)
 const POLICY = new RegExp(`^policy (wsp_${TAIL})$`)
 
-export const notificationOf = (payload: string): Notification => {
+export const notificationOf = (payload: string): DatabaseNotification => {
   const due = DUE.exec(payload)
   if (due !== null)
     return { kind: "due", since: databaseMicros(Number(due[1])), shards: due[2]!.split(",").map(Number) }
