@@ -1,7 +1,7 @@
 -- The tables. Each key and index leads with workspace_id; the schema test names the exceptions. Ids sort bytewise by creation.
 
--- An id: prefix, 13 hex digits of microseconds, 16 random ones; `domain/Ids` makes the same. One expression, which PostgreSQL
--- inlines.
+-- An id: prefix, 13 hex digits of microseconds, 16 random ones, as `domain/Ids` makes them. One expression, so that PostgreSQL
+-- inlines it.
 create function posthorn.id_of(prefix text, microseconds bigint) returns text language sql volatile parallel safe
   return prefix || lpad(to_hex(microseconds), 13, '0') || substr(replace(gen_random_uuid()::text, '-', ''), 17);
 
@@ -52,10 +52,10 @@ create table posthorn.api_tokens (
   revoked_at timestamptz(3),
   created_by_type text check (created_by_type in ('operator', 'api_token', 'member')),
   created_by_id text collate "C",
-  -- The nearest token and session before it in its chain.
+  -- The nearest token and session before this token in its chain.
   parent_id text collate "C",
   session_id text collate "C",
-  -- The root of its chain; null if the operator made it.
+  -- The root of the token's chain; null if the operator made the token.
   root_type text check (root_type in ('operator', 'api_token', 'member')),
   root_id text collate "C",
   primary key (workspace_id, id),
@@ -93,11 +93,11 @@ create table posthorn.endpoints (
   disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures', 'failing_for', 'gone')),
   -- Start of the present or latest disabled period. Missed events count from here.
   disabled_at timestamptz(3),
-  -- Deliveries that were removed unsent, after it had been disabled for as long as history is kept.
+  -- Deliveries that were removed unsent, after the endpoint had been disabled for as long as history is kept.
   expired integer not null default 0,
   consecutive_failures integer not null default 0,
   failing_since timestamptz(3),
-  -- Raised when it is enabled again. Attempts of an older generation do not count in the streak.
+  -- Raised when the endpoint is enabled again. Attempts of an older generation do not count in the streak.
   generation integer not null default 0,
   -- Signing secret and private key as one sealed text (SecretBox). The previous secret signs until it expires.
   secret bytea not null,
@@ -150,10 +150,10 @@ create index events_type on posthorn.events (workspace_id, event_type, id desc);
 -- Own trace ids begin with the time: random ones cost 27 times the WAL. The condition repeats own_trace, because inlining a
 -- call costs 12 us for each insert.
 create index events_trace on posthorn.events (workspace_id, trace_id) where trace_id <> substr(id, 5) || '000';
--- Created last: while statistics say that a table is empty, PostgreSQL takes the newest of the indexes.
+-- Created after the other index: while statistics say that a table is empty, PostgreSQL uses the newest index.
 alter table posthorn.events add primary key (workspace_id, id);
 
--- The event types of a workspace past a name, each with its newest event: one index step each, as far as they are read.
+-- The event types of a workspace past a name, each with its newest event. Each type that is read costs one index step.
 create function posthorn.types_past(workspace text, past text) returns table (event_type text, id text)
 language sql stable rows 100
 begin atomic
@@ -211,7 +211,7 @@ create table posthorn.idempotent_answers (
   body text,
   -- The sealed body if it contains a secret. Erased after ten minutes.
   sealed bytea,
-  -- Until then the call may still run, such as a test send that waits for its outcome.
+  -- The call may run until then: for example a test send that waits for its outcome.
   running_until timestamptz(3),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   constraint idempotent_answers_key unique nulls not distinct (workspace_id, caller, key),
@@ -295,7 +295,7 @@ create table posthorn.queue (
   -- Claims in a row without an observation. Stored only while a dead worker may have held the row.
   claims smallint not null default 0,
   maybe_sent boolean not null default false,
-  -- Sent although its lane's circuit is open: the first attempt of a test send.
+  -- To be sent although the lane's circuit is open: the first attempt of a test send.
   at_once boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
@@ -352,7 +352,7 @@ create table posthorn.attempt_starts (
 create table posthorn.dead_letters (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
-  -- no_outcome, never_sent: claimed too often, and possibly sent or certainly not.
+  -- Claimed too often: `never_sent` if it certainly was not sent, else `no_outcome`.
   reason text collate "C" not null default 'retries_spent'
     check (reason in ('retries_spent', 'no_outcome', 'never_sent')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),

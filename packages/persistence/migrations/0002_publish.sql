@@ -8,7 +8,7 @@
 --   publish              one event                   raises refusals
 --   publish_events       events of one workspace     raises; all or nothing
 --   publish_each         events of any workspaces    an outcome for each
---   try_publish_all, try_publish_each                the same, failing with 55P03 instead of waiting
+--   try_publish_all, try_publish_each                for REST and MCP: the same, failing with 55P03 instead of waiting
 
 -- When it changes, `shard` of all rows in the queue must change too.
 create function posthorn.shard_count() returns integer language sql immutable parallel safe
@@ -82,7 +82,7 @@ returns posthorn.refusal language sql immutable parallel safe
       then row('PH400', 'The payload may have at most 1048576 bytes', '/payload')::posthorn.refusal
     when length(idempotency_key) not between 1 and 255
       then row('PH400', 'An idempotency key has 1 to 255 characters', '/idempotencyKey')::posthorn.refusal
-    -- Each request to a receiver has it in a header.
+    -- Each request to a receiver has the trace id in a header.
     when trace_id !~ '^[0-9a-f]{32}$'
       then row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal
   end;
@@ -102,7 +102,7 @@ create function posthorn.actor_json(actor text) returns json language sql immuta
     'id', substr(actor, length(split_part(actor, ' ', 1)) + length(split_part(actor, ' ', 2)) + 3),
     'via', split_part(actor, ' ', 2));
 
--- Advisory locks of this class, one for each shard, tell publishers whether its worker sleeps.
+-- Advisory locks of this class, one for each shard, tell publishers whether the shard's worker sleeps.
 create function posthorn.sleep_lock_class() returns integer language sql immutable parallel safe
   return 7067003;
 
@@ -114,9 +114,9 @@ create function posthorn.notify_sleepers(shards smallint[]) returns void languag
   return pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
     || ' ' || (select string_agg(distinct shard::text, ',') from unnest(shards) shard));
 
--- Call it before writing due times in these shards. The shared lock, kept until commit, shows an awake worker that rows may
--- still appear. A sleeping worker holds the lock exclusively, and is notified. Busy workers are not, because PostgreSQL commits
--- notifying transactions one after another.
+-- To be called before due times are written in these shards. The shared lock, kept until the transaction ends, shows an awake
+-- worker that rows may still appear. A sleeping worker holds the lock exclusively, and is notified. A busy worker is not notified,
+-- because PostgreSQL commits notifying transactions one at a time.
 create function posthorn.notify_if_asleep(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one smallint;
@@ -161,7 +161,7 @@ begin atomic
   where w.id = workspace;
 end;
 
--- The generic plan is forced: otherwise each call plans anew, which takes 0.3 ms, and all else 0.1.
+-- The generic plan is forced: otherwise each call would plan anew, which takes 0.3 ms. The rest of a call takes 0.1 ms.
 create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
@@ -199,8 +199,8 @@ begin
   );
 end $$;
 
--- What each event will create. A refused event locks no endpoint and notifies no worker. Two statements for any number of
--- events; a generic plan, because a custom plan would be made for each call.
+-- What each event will create. A refused event locks no endpoint and notifies no worker. Any number of events takes two statements.
+-- Their plan is generic, because a custom plan would be made for each call.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]
@@ -403,9 +403,9 @@ end $$;
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
--- One event without a key, within an application's transaction. Null, and nothing stored, if the event is refused or over a
--- limit: publish_planned then finds the reason. Plain statements take half as long for few endpoints. A notification that names
--- its delivery saves the worker a poll.
+-- Publishes one event without a key. Null, and nothing stored, if the event is refused or over a limit: publish_planned then finds
+-- the reason. For few endpoints, single statements take half as long as store_planned. A notification that names its delivery saves
+-- the worker a poll.
 create function posthorn.publish_one(
   workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -605,7 +605,7 @@ exception when data_exception then
   return false;
 end $$;
 
--- publish_all that waits 100 ms at most for other transactions' locks, then fails with 55P03 and can be repeated.
+-- `publish_all` that waits at most 100 ms for other transactions' locks. Then it fails with 55P03, and can be repeated.
 create function posthorn.try_publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
   most_deliveries integer, actor text
@@ -616,7 +616,8 @@ begin
     most_deliveries, actor);
 end $$;
 
--- publish_each that waits briefly, because all its events wait together. 55P03 if an endpoint or workspace is being deleted.
+-- `publish_each` that waits only 20 ms for a lock, because all its events wait together. It fails with 55P03 if an endpoint or
+-- workspace is being deleted.
 create function posthorn.try_publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]

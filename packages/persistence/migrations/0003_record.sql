@@ -47,8 +47,7 @@ end $$;
 
 -- `record` for each row by itself: after the database has refused a row, stores all others.
 -- Returns: `refused`, the `arrivals` of rows that were not stored; `refusals`, the reason for each. An error that no row has caused
--- ends the call.
--- Locks: as `record`. Called by: Records.recordEach.
+-- ends the call. Locks: as `record`. Called by: Records.recordEach.
 create function posthorn.record_each(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[],
@@ -337,9 +336,8 @@ begin
 end $$;
 
 -- Writes the audit event, the notification and the announcement of an endpoint that was disabled by its failures. The notification
--- has the endpoint's losses, and the call that replays them.
--- Locks: endpoints that subscribe to the announcement; waits at most 10 ms. If that fails, the worker repeats `record` with this
--- endpoint's attempts alone. Called by: count_failures.
+-- has the endpoint's losses, and the call that replays them. Locks: endpoints that subscribe to the announcement; waits at most 10
+-- ms. If that fails, the worker repeats `record` with this endpoint's attempts alone. Called by: count_failures.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$

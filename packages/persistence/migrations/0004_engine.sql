@@ -14,8 +14,7 @@ create function posthorn.micros(moment timestamptz) returns bigint language sql 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Waiting rows of one endpoint that have equal attempts and claims, as lists in the order of due times. Each would cost the worker
--- 2 us more as a row of its own.
+-- Rows of an endpoint with equal attempts and claims, as lists by due time. Single rows would cost the worker 2 us more each.
 create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_ids text, dues text
@@ -48,12 +47,10 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Reads rows that became due past each shard's cursor, oldest first, at most `per_shard` of a shard.
--- Parameters: `skip`, endpoints of which only `at_once` rows are returned; `scan_limit`, the most rows of a shard that are scanned
--- (it matters only with `skip`).
+-- Parameters: `skip`, endpoints of which only `at_once` rows are returned; `scan_limit`, the most rows of a shard scanned with `skip`.
 -- Returns three kinds of row. With an endpoint: a run of due rows. With a shard alone: where its scan stopped. With neither: the
--- time of the read, and the open publishers.
--- Open publishers are listed before rows are read. So a row that the read misses was written by one of them, or is due later.
--- Called by: Polls.
+-- time of the read, and the open publishers. Open publishers are listed before rows are read. So a row that the read misses was
+-- written by one of them, or is due later. Called by: Polls.
 create function posthorn.due(
   shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
@@ -90,7 +87,6 @@ begin
       group by 1, 2, 3, 4, 5, 6);
 end $$;
 
--- Returns when the next row of these shards becomes due. Called by: Queue.nextDue.
 create function posthorn.next_due(shards smallint[]) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -214,7 +210,6 @@ begin
     ) n on true;
 end $$;
 
--- Whether this version of a row was visible at that moment. Called by: claim.
 create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable
   return moment is null or (
     select pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
@@ -225,8 +220,7 @@ create function posthorn.was_visible(version xid, moment pg_snapshot) returns bo
 -- observation.
 -- Parameters: `counts`, the new totals, so that a call can be repeated; `sending`, whether requests go out or may have gone out.
 -- Returns: `counted`; `given_up` at the limit, as a dead letter; `blocked` by a locked row. Left out: deliveries that are gone or
--- recorded.
--- Locks: queue rows, and deliveries that are given up; skips locked ones. Called by: Queue.countClaims.
+-- recorded. Locks: queue rows, and deliveries that are given up; skips locked ones. Called by: Queue.countClaims.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
@@ -317,8 +311,7 @@ create function posthorn.owner_lives(owner text) returns boolean language sql se
   )
 $$;
 
--- Makes a worker the owner of a shard. Returns until when the shard's rows are in doubt; null after a release. Locks: the shard.
--- Called by: ShardLocks.
+-- Makes a worker a shard's owner. Returns until when the shard's rows are in doubt; null after a release. Called by: ShardLocks.
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
@@ -354,12 +347,11 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
--- Parameters: `requests` in `windows` seconds are the limits; `most_unrecorded`, the most starts that a dead owner can have left
--- unrecorded.
+-- Parameters: `requests` in `windows` seconds; `most_unrecorded`, the most starts that a dead owner can have left unrecorded.
 -- Returns: ages in milliseconds, the last start first, within the window and two seconds of error. Starts that an earlier owner may
 -- have made are stored, dated `stopped_at`. If that owner may still live, this is ahead: a negative age. A start that is more than
--- `outlives_its_lease` ahead means that a clock was set back: its age counts as 0.
--- Locks: the shards, to note that their owner starts attempts. Called by: Queue.
+-- `outlives_its_lease` ahead means that a clock was set back: its age counts as 0. Locks: the shards, to note that their owner
+-- starts attempts. Called by: Queue.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])

@@ -28,8 +28,8 @@ $$;
 create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql stable parallel safe
   return prefix || lpad(to_hex(least(greatest(posthorn.micros(moment), 0), 4503599627370495)), 13, '0');
 
--- Workspaces whose oldest row of some kind is older than the limits: one index step each. With `exists`, PostgreSQL 15 reads
--- everything.
+-- Workspaces whose oldest row of some kind is older than the limits: one index step for each kind. With `exists`, PostgreSQL 15
+-- would read all rows.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -59,9 +59,9 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(max(old.id), past_id), (select count(*)::integer from gone) from old
 $$;
 
--- Removes up to `most` deliveries that wait at the next endpoint that has been disabled for as long as history is kept, and counts them
--- there. Returns 0 as `scanned` after the last endpoint. Skips an endpoint that is being changed: it may be enabled. Locks: the
--- endpoint, then deliveries, as `record`.
+-- Removes up to `most` deliveries that wait at the next endpoint that has been disabled for as long as history is kept, and counts
+-- them there. Returns 0 as `scanned` after the last endpoint. Skips an endpoint that is being changed: it may be enabled. Locks:
+-- the endpoint, then deliveries, as `record`.
 create function posthorn.remove_waiting(
   workspace text, kept interval, most integer, inout past_id text, out scanned integer, out removed integer
 )
@@ -84,8 +84,8 @@ begin
   if removed < most then past_id := coalesce(unused, past_id); end if;
 end $$;
 
--- Removes up to `most` old events past the given one that no delivery refers to. Returns how many it read, and the next
--- position. Locks the events first, as replays do, so that the second statement sees all replays.
+-- Removes, past the given event, up to `most` old events to which no delivery refers. Returns how many it read, and where it ended.
+-- Locks the events first, as replays do, so that the second statement sees all replays.
 create function posthorn.remove_old_events(
   workspace text, kept interval, most integer, inout past_id text, out scanned integer, out removed integer
 )

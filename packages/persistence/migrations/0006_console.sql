@@ -5,7 +5,7 @@
 --   token_id alone            the token's scopes
 --   permissions, if not null  these, as far as the member or token has them
 --   neither id                the operator's: permissions, or everything
--- It ends when a part of its chain ends:
+-- A link or session ends when a part of its chain ends:
 --   token_id, session_id      the token, and the session, in which it was made
 --   operator_epoch            the OPERATOR_TOKEN at the chain's root
 

@@ -12,7 +12,7 @@ create table posthorn.failed_deliveries (
   is_test boolean not null default false,
   -- The later replay or resend to the same endpoint that was delivered.
   recovered_by text collate "C",
-  -- The latest one that may still be delivered.
+  -- The latest such replay or resend that may still be delivered.
   under_way text collate "C",
   -- The transactions of the first failure, of giving up, and of the last change above: a job covers what its snapshot sees.
   failed_by xid8 not null default pg_current_xact_id(),
@@ -23,8 +23,8 @@ create table posthorn.failed_deliveries (
 create index failed_deliveries_recovered on posthorn.failed_deliveries (workspace_id, created_at)
   where recovered_by is not null and status <> 'failed';
 
--- Keys of the failures that a replay makes up for: earlier ones of the event at the endpoint; of a test send its source. The
--- newest 100 replays of an event count. Called by: note_failure, replay.
+-- Keys of the failures that a replay makes up for: the earlier failures of the event at the endpoint; for a test send, the failure
+-- of its source. The newest 100 replays of an event count. Called by: note_failure, replay.
 create function posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text)
 returns table (created_at timestamptz, delivery_id text) language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -67,7 +67,7 @@ begin
     where workspace_id = new.workspace_id and endpoint_id = new.endpoint_id and created_at = new.created_at
       and delivery_id = new.id;
   end if;
-  -- Delivered, a replay recovers what it makes up for; given up, no longer.
+  -- A delivered replay recovers the failures that it makes up for. One that is given up is no longer under way for them.
   if is_replay and new.status <> 'failed' then
     update posthorn.failed_deliveries f
     set recovered_by = coalesce(f.recovered_by, case when new.status = 'delivered' then new.id end),
@@ -141,7 +141,7 @@ create table posthorn.replays (
 );
 create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
--- Without the workspace: workers look for jobs of all.
+-- Without the workspace: workers look for the jobs of all workspaces.
 create index replays_running on posthorn.replays (shard) where state = 'running';
 create index replays_turns on posthorn.replays (workspace_id, id) where state = 'running';
 create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
@@ -234,7 +234,7 @@ begin
         and d.status not in ('pending', case when resend then 'failed' else 'delivered' end) offset 0
     ) d
     left join lateral (
-      -- Against retention and purging: see remove_old_events and purge_event.
+      -- Keeps retention and purging away: see remove_old_events and purge_event.
       select e.id from posthorn.events e
       where e.workspace_id = workspace and e.id = d.event_id and e.purged_at is null offset 0 for key share
     ) e on true

@@ -21,7 +21,8 @@ create table posthorn.hourly_rollups (
 create index hourly_rollups_hour on posthorn.hourly_rollups (hour);
 create index hourly_rollups_open on posthorn.hourly_rollups (workspace_id, hour) where open <> '{}';
 
--- Deliveries removed from counted hours. Until they are subtracted, their endpoints and the sums of all are read row by row.
+-- Deliveries removed from counted hours. Until they are subtracted, the numbers of their endpoints and of the workspace are read
+-- row by row.
 create table posthorn.stale_hours (
   workspace_id text collate "C" not null,
   hour timestamptz(3) not null,
@@ -87,8 +88,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
    where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
 $$;
 
--- Deliveries of time ranges by endpoint, status and duration. Ordered like their index, so that no plan reads the whole
--- history.
+-- Deliveries of time ranges by endpoint, status and duration. Ordered like their index, so that no plan reads the whole history.
 create function posthorn.deliveries_of(workspace text, since timestamptz[], lasting interval, endpoints text[])
 returns table (hour timestamptz, endpoint_id text, status posthorn.delivery_status, ms integer, n integer) language plpgsql stable
 set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
@@ -184,8 +184,8 @@ begin
 exception when no_data_found then return false;
 end $$;
 
--- Waits for nobody: a removal holds locks that others need. Unless somebody is counting, this lock keeps others from counting
--- until the removal commits, and uncounted hours need no notes.
+-- Waits for nobody: a removal holds locks that others need. While somebody is counting, a removal leaves notes for all its hours.
+-- Otherwise its lock keeps others from counting until the removal commits, so uncounted hours need no notes.
 create function posthorn.stale_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -234,9 +234,8 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
   delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
--- The last `many` hours up to a moment, oldest first, then their sum (hour null), of an endpoint or of the workspace (null).
--- Reads deliveries only of endpoints that were open at the count. Inside, the sum is hour `infinity`, so that all joins are
--- equalities.
+-- The last `many` hours up to a moment, oldest first, then their sum (hour null): of an endpoint, or (null) of the workspace. Reads
+-- deliveries only of endpoints that were open at the count. Inside, the sum is hour `infinity`, so that all joins are equalities.
 create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
 returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
   dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable

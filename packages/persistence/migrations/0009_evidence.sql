@@ -1,5 +1,5 @@
--- Keeps evidence from the role that runs Posthorn: rows keep their ids, and only these functions delete. They have their
--- owner's rights, and only that role may call them.
+-- Protects evidence from the role that runs Posthorn: rows keep their ids, and only these functions delete. They run with their
+-- owner's rights, and only the role that runs Posthorn may call them.
 
 create trigger workspaces_keep_ids before update of id on posthorn.workspaces
   for each row execute function posthorn.refuse_change();
@@ -50,7 +50,7 @@ begin
   return removed = most or missed = most;
 end $$;
 
--- Deletes an endpoint. Nothing of it is sent any more; of a long history, `remove_deleted` removes what is left. Returns whether the
+-- Deletes an endpoint. Nothing more is sent to it. `remove_deleted` removes the rest of a long history. Returns whether the
 -- endpoint existed. Locks: the endpoint, then deliveries, as `record`. Called by: EndpointsRepo.remove.
 create function posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -64,7 +64,7 @@ begin
   return true;
 end $$;
 
--- Removes some of the history of a deleted endpoint. Returns false when no endpoint is left of which there is any. Locks: deliveries
+-- Removes some of the history of a deleted endpoint. Returns false once no deleted endpoint has any history left. Locks: deliveries
 -- in the order of `record`. Called by: Retention.
 create function posthorn.remove_deleted(most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -5,9 +5,9 @@
  *     ▲        └──────── the dispatcher, dispatcher/Dispatcher.ts ───────┘             │
  *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
- * Guarantees: at least once. A request repeats only after a crash, a lost shard or a lost connection, when its token was refused, and
- * when a worker that stops, or hands its shard over, gives up a long one. On stop nothing more is started. Requests in flight get the default deadlines, and two
- * seconds to be recorded; then the shards are released. This file puts the parts together; each part's promises are in its own file.
+ * Guarantees: at least once. A request repeats only after a crash, a lost shard or a lost connection, when its token was refused,
+ * and when a worker that stops, or hands its shard over, gives up a long request. A worker that stops starts nothing more. Requests
+ * in flight get the default deadlines, and two seconds to be recorded; then the shards are released.
  *
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
@@ -164,12 +164,12 @@ export const start = Effect.gen(function* () {
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))
-  // Finalizers run in reverse: what is forked above still serves the last posts.
+  // Finalizers run in reverse: the loops forked above still serve the last requests.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.
   yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
   yield* Effect.addFinalizer(() =>
-    // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
+    // Only the inside is interruptible: the fiber that stops this worker is usually interrupted already (SIGTERM).
     untilNone(() => dispatcher.inFlight + dispatcher.unrecorded.all).pipe(
       Effect.interruptible,
       Effect.timeoutOption(giveUpMs)

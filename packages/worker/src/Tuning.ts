@@ -9,7 +9,7 @@ export const tuned = {
   freshMs: 30,
   /** A later answer is dropped, unless all answers take long (Loader.ts). With `freshMs`: sent within a second of its reading. */
   lateMs: 750,
-  /** Prefetches what becomes free within this time. */
+  /** Prefetches for slots that become free within this time. */
   prefetchMs: 10,
   /** While the lease is uncertain; after a failed load; after a row was locked. */
   uncertainPauseMs: 200,
@@ -17,7 +17,7 @@ export const tuned = {
   blockedPauseMs: 500,
   defectPauseMs: 1_000,
 
-  /** Awake, a pause is the time without a find, divided by this. */
+  /** While the Poller is awake, its pause is the time without a find, divided by this. */
   pollsPerFind: 3,
   /** The longest applies while an open publishing transaction keeps the worker awake. */
   pauseLeastMs: 4,
@@ -26,7 +26,7 @@ export const tuned = {
   wakeGapMs: 4,
   gapMostMs: 200,
   restMs: 100,
-  /** No rewind for open transactions into a batch of more rows. */
+  /** Open transactions cause no rewind into a batch of more rows. */
   largeBatchFrom: 64,
   /** While asleep; at most while nothing listens; after a failed poll. */
   pollMs: 5_000,
@@ -41,9 +41,9 @@ export const tuned = {
   readMost: 4_000,
   shardMost: 1_000,
   shardLeast: 32,
-  /** With endpoints left out. 64,000 in all take 0.1 s. */
+  /** Of a shard, for a read that leaves endpoints out. Scanning 64,000 rows in all takes 0.1 s. */
   scanLimit: 2_000,
-  /** Rows of an endpoint without room after which reads leave it out. */
+  /** After it has dropped this many rows of an endpoint, reads leave the endpoint out. */
   oversizedFrom: 200,
   refillMost: 64,
 
@@ -51,7 +51,7 @@ export const tuned = {
   /** A smaller batch waits `lingerMs` while more outcomes are expected: each call costs PostgreSQL 0.6 ms and Node 0.2 ms. */
   batchWanted: 200,
   lingerMs: 100,
-  /** Then sending pauses. */
+  /** At this many observations, sending pauses. */
   mostUnrecorded: 1_000,
 
   /** Over all lanes. About 250 bytes each. */

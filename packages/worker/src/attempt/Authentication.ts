@@ -14,7 +14,7 @@ export type RequestAuthentication =
   | { readonly kind: "none" }
   | { readonly kind: "oauth2"; readonly wanted: Versioned }
   | { readonly kind: "mtls"; readonly client: ClientIdentity; readonly validity: Validity }
-  /** Its token endpoint, or its certificate, may not be used. */
+  /** The profile's token endpoint, or its certificate, may not be used. */
   | { readonly kind: "broken" }
 
 export const NONE: RequestAuthentication = { kind: "none" }

@@ -1,12 +1,12 @@
 /**
- * Endpoints whose secret or request no key of this worker opens. Says so once a minute, with their number, however many deliveries
- * wait for them. Each is tried by the sweep, and at once when it has another secret (Intake.usable).
+ * Endpoints whose secret or request no key of this worker opens. The log has their number once a minute, however many deliveries
+ * wait for them. The sweep tries each of them again. An endpoint that has another secret is tried at once (Intake.usable).
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Effect } from "effect"
 
 const AGAIN_MS = 60_000
-/** The sweep has tried all others again since, and found that they can be read, have nothing waiting, or are another worker's. */
+/** The sweep has tried each again by then. An endpoint not found since can be read, has nothing waiting, or is another worker's. */
 const FORGET_MS = 120_000
 
 export class UnreadableEndpoints {

@@ -5,7 +5,7 @@ import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import type { Workspace } from "./Workspace.ts"
 
-/** Each statement carries the list. */
+/** Each `due` statement carries the list. */
 const SKIP_MOST = 64
 const ROWS_MOST = 4_000
 

@@ -47,7 +47,7 @@ export class Circuit<Row extends { readonly atOnce: boolean }> {
     this.close(0)
   }
 
-  /** Its endpoint was changed after `failures` attempts that were not delivered. */
+  /** The endpoint was changed after `failures` attempts that were not delivered. */
   reset(failures: number): void {
     this.resets++
     this.close(failures)

@@ -18,7 +18,7 @@ export interface Settled {
   readonly seen: Observation
   observed: Observed
   readonly traceId: string
-  /** A row of its endpoint is locked: other endpoints do not wait for its record. */
+  /** A row of the endpoint is locked: other endpoints do not wait for this record. */
   aside: boolean
 }
 

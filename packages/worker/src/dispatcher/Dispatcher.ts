@@ -92,7 +92,7 @@ export class Dispatcher {
   }
 
   /**
-   * Moves a delivery, and frees what the new stage does not hold. A settled one may free its lane permit early, by the reason.
+   * Moves a delivery, and frees what the new stage does not hold. For some reasons a settled delivery frees its lane permit early.
    */
   private move(row: Waiting, to: Stage, why: Reason): void {
     const { workspace } = row.lane
@@ -187,7 +187,7 @@ export class Dispatcher {
     if (this.memory.waiting > 0) this.toLoad.notify()
   }
 
-  /** The same when a slot is free: waking the Loader for each request costs more than its work. */
+  /** Notifies the Loader that a slot is free, if it may load: waking it for each request costs more than its work. */
   private slotFree(): void {
     if (this.memory.waiting > 0 && this.prefetch.isLow) this.toLoad.notify()
   }
@@ -231,7 +231,7 @@ export class Dispatcher {
     else if (row.term.lost) this.move(row, "out", "revoke")
     else if (!content.endpoint.enabled) {
       if (row.circuitResets === lane.circuit.resets) this.unusable(row)
-      // The endpoint was changed since this was read, and may be enabled by now.
+      // The endpoint was changed since it was read, and may be enabled by now.
       else this.requeue([row])
     } else {
       this.circuits.loaded(lane, content.failures)
@@ -249,7 +249,7 @@ export class Dispatcher {
     }
   }
 
-  /** Requeues what waited too long for a slot, and notices long requests. */
+  /** Requeues deliveries that waited too long for a slot, and notices long requests. */
   refresh(now: number): void {
     this.shares.notice(now)
     if (!this.prefetch.isOld(now, this.options.freshMs)) return
@@ -261,7 +261,7 @@ export class Dispatcher {
     return now - at > this.options.freshMs
   }
 
-  /** loading, loaded, sent → waiting, in order. Those of a lost shard leave. */
+  /** loading, loaded, sent → waiting, in order. Deliveries of a lost shard leave memory. */
   requeue(rows: ReadonlyArray<Waiting>): void {
     for (let n = rows.length - 1; n >= 0; n--) {
       const row = rows[n]!
@@ -281,7 +281,7 @@ export class Dispatcher {
     this.options.later(this.options.blockedPauseMs, () => this.readAgain(rows))
   }
 
-  /** Deleted, recorded by another worker, or dead-lettered. */
+  /** The delivery was deleted, recorded by another worker, or dead-lettered. */
   gone(row: Waiting): void {
     this.inDoubt.forget(row)
     this.move(row, "out", "release")
@@ -314,7 +314,7 @@ export class Dispatcher {
     return lane.circuit.maySend(loaded.row) && lane.takesStartPermit(loaded.row, now)
   }
 
-  /** Neither a failure nor a claim. */
+  /** Counts neither as a failure nor as a claim. */
   notSent({ row }: Sent): void {
     this.rateLimits.undo(row)
     this.postpone([row])
@@ -415,7 +415,7 @@ export class Dispatcher {
     return this.unobservedRows.splice(0)
   }
 
-  /** Until these are recorded, their lanes keep to their limits. */
+  /** Until these observations are recorded, their lanes keep to their limits. */
   setAside(settled: ReadonlyArray<Settled>): void {
     for (const one of settled) {
       this.unrecorded.setAside(one)

@@ -5,7 +5,7 @@
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
-/** Claims of a dead owner that stored none. */
+/** Claims that are assumed of a dead owner which stored none. */
 const ASSUMED = 1
 
 interface Count {
@@ -15,7 +15,7 @@ interface Count {
 }
 
 export class InDoubt {
-  /** By shard, the moment by which rows were due. */
+  /** By shard, the moment up to which due rows are in doubt. */
   private readonly moments = new Map<number, number>()
   private readonly counts = new Map<string, Count>()
 

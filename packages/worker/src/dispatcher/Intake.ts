@@ -105,7 +105,7 @@ export class Intake {
     if (leases.owns(endpoint.shard)) backlog.readFrom(lanes.of(endpoint), BEGINNING)
   }
 
-  /** Its shard is lost, or its endpoint cannot be used: `usable` or the sweep then brings its rows again. */
+  /** The lane's shard is lost, or its endpoint cannot be used: then `usable` or the sweep brings its rows again. */
   forget(lane: Lane): void {
     lane.partial = false
     this.parts.backlog.forget(lane)

@@ -43,7 +43,7 @@ export class Waiting implements DueRow {
   hasLanePermit = false
   isSlow = false
   circuitResets = 0
-  /** The rate limit of which it has, or has spent, a permit. */
+  /** The rate limit of which the delivery has, or has spent, a permit. */
   window: SlidingWindow | null = null
   /** In monotonic milliseconds; null without a rate limit. */
   startedAt: number | null = null
@@ -77,7 +77,7 @@ export class Lane {
   readonly workspaceId: string
   readonly endpointId: string
   readonly shard: number
-  /** Each by due time. */
+  /** Each in the order of due times. */
   readonly tests = new Deque<Waiting>()
   readonly fresh = new Deque<Waiting>()
   readonly again = new Deque<Waiting>()
@@ -90,14 +90,14 @@ export class Lane {
   /** From `from` on, the database has due rows that are not in memory. */
   partial = false
   from: Position = BEGINNING
-  /** Its token is being fetched: no attempt starts. */
+  /** The endpoint's token is being fetched: no attempt starts. */
   awaitsCredentials = false
-  /** A row of its endpoint is locked: until the record, delivered attempts keep their permits too. */
+  /** A row of the endpoint is locked: until the record, delivered attempts keep their permits too. */
   awaitsRecord = false
-  /** Its shard is handed over, and does not wait for this endpoint: no attempt starts. */
+  /** The shard is being handed over, and does not wait for this endpoint: no attempt starts. */
   isHeldBack = false
   dropped = 0
-  /** Undefined until a load has told. */
+  /** Undefined until a load has shown it. */
   rateLimit: SlidingWindow | null | undefined
   unrecordedStarts = 0
   private shared = 0

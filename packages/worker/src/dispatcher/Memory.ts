@@ -50,7 +50,7 @@ export class Memory {
     return Math.min(LANE_MOST, Math.max(1, each))
   }
 
-  /** Up to one and a half times its share, since older lanes may hold more than newer ones. */
+  /** A workspace may have one and a half times its share, since older lanes may hold more than newer ones. */
   hasRoom(workspace: Workspace<Lane>): boolean {
     return this.waiting < this.most && workspace.waiting < this.share(workspace) * 1.5
   }

@@ -9,7 +9,7 @@
 import type { Lane, Waiting } from "./Lane.ts"
 
 const FROM_CLAIMS = 2
-/** Together in flight, by the highest number of claims. Beyond this list: one. */
+/** How many may be in flight together, by the highest number of claims. Beyond this list: one. */
 const TOGETHER = [0, 0, 32, 6]
 
 const togetherWith = ({ claims }: Waiting) => TOGETHER[claims] ?? 1

@@ -1,6 +1,6 @@
 /**
- * The rate limits of the lanes in memory: which holds, who has a permit, and when a waiting lane goes on. A lane whose limit is
- * unknown loads to learn it; one that waits holds no slot and loads nothing. Source: spec §3.5,
+ * The rate limits of the lanes in memory: which limit holds, which delivery has a permit, and when a waiting lane goes on. A lane
+ * whose limit is unknown loads to learn it. A lane that waits holds no slot and loads nothing. Source: spec §3.5,
  * docs/adr/0019-delivery-policy.md.
  */
 import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
@@ -13,7 +13,7 @@ import { Timers } from "./Timers.ts"
 interface Unread {
   readonly lane: Lane
   readonly window: SlidingWindow
-  /** Of this worker, when the database was asked. */
+  /** Starts of this worker that were not recorded when the database was asked. */
   readonly unrecorded: number
 }
 
@@ -63,7 +63,7 @@ export class RateLimits {
     }
   }
 
-  /** Of this workspace, or of any (null). */
+  /** The policy of this workspace has changed; null: of any. */
   policiesChanged(workspaceId: string | null): void {
     for (const lane of this.options.lanes.values()) {
       if (!lane.rateLimit || (workspaceId !== null && lane.workspaceId !== workspaceId)) continue

@@ -33,7 +33,7 @@ class Line {
         this.length--
         return lanes.shift()
       }
-      // Its requests have changed pace since it was put in line.
+      // The lane's requests have changed pace since it was put in line.
       if (kindOf(first) === kind) return undefined
       this.kinds[kindOf(first)]!.push(lanes.shift()!)
     }

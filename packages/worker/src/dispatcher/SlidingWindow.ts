@@ -26,7 +26,7 @@ export class SlidingWindow {
   readonly endpointId: string
   readonly limit: RateLimit
   readonly lanePermits: number
-  /** The next load tells. Until then the lane loads as without a limit. */
+  /** The limit may have changed: the next load shows it. Until then the lane loads as without a limit. */
   stale = false
   timer: number | null = null
   private readonly windowMs: number
@@ -55,7 +55,7 @@ export class SlidingWindow {
     return Math.min(this.lanePermits, this.limit.requests)
   }
 
-  /** Ages of recorded attempts, the last first. `unrecorded` of this worker were not among them. */
+  /** Ages of recorded attempts, the last first. `unrecorded` starts of this worker were not among them. */
   remember({ agesMs }: Starts, unrecorded: number, now: number): void {
     this.isRead = true
     for (const age of agesMs.toReversed()) this.starts.push(now - age + CLOCK_ERROR_MS)
@@ -78,7 +78,7 @@ export class SlidingWindow {
     while (this.opensAt <= now) this.starts.shift()
   }
 
-  /** Without a moment, a permit that was free at the last `expire`. */
+  /** Without `now`, takes a permit that was free at the last `expire`. */
   take(now = LONG_AGO): boolean {
     this.expire(now)
     if (!this.isRead || this.stale || this.taken >= this.limit.requests) return false

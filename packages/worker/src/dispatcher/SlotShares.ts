@@ -1,9 +1,9 @@
 /**
  * Who may take one of the worker's slots.
  *
- * By workspace: it leaves twice as many slots free as it uses, up to a quarter of all, or a tenth for quick endpoints.
- * By slowness: a quarter of all slots is never given to slow deliveries. Slow is a request that has lasted `LONG_MS`, the next
- * one of its endpoint, and one of an untried endpoint while its workspace has a slow one in flight.
+ * By workspace: a workspace leaves twice as many slots free as it uses, up to a quarter of all, or a tenth for quick endpoints.
+ * By slowness: a quarter of all slots is never given to slow requests. Slow is a request that has lasted `LONG_MS`, the next
+ * request of its endpoint, and a request of an untried endpoint while its workspace has a slow request in flight.
  *
  * Plain data: moments are passed in, in monotonic milliseconds.
  */
@@ -19,7 +19,7 @@ export class SlotShares {
   private readonly quarter: number
   private taken = 0
   private slow = 0
-  /** When these began, the first one first. */
+  /** When requests began that are not slow yet, in that order. */
   private readonly young = new Map<Waiting, number>()
 
   constructor(all: number) {
@@ -46,7 +46,7 @@ export class SlotShares {
     return Math.min(lane.isSlow === false ? this.tenth : this.quarter, LEFT_FOR_EACH * uses)
   }
 
-  /** Few enough for one more although others may not. */
+  /** True if the workspace uses so few slots that it may have one more although others may not. */
   usesFew({ sending }: Lane["workspace"]): boolean {
     return LEFT_FOR_EACH * sending < this.quarter
   }

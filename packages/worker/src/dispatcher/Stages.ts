@@ -12,12 +12,12 @@
 export type Stage = "waiting" | "loading" | "loaded" | "sent" | "settled" | "out"
 
 interface Holdings {
-  /** A row of its workspace's share (Memory.ts). */
+  /** A row of the workspace's share (Memory.ts). */
   readonly memory: boolean
   readonly inFlight: boolean
   readonly slot: boolean
   readonly lanePermit: boolean
-  /** Of its rate limit, until its attempt starts (SlidingWindow.ts). */
+  /** A permit of the rate limit, until the attempt starts (SlidingWindow.ts). */
   readonly startPermit: boolean
   /** In quarantine (Quarantine.ts). */
   readonly turn: boolean

@@ -3,7 +3,7 @@ import type { Settled } from "./Dispatched.ts"
 
 export class Unrecorded {
   private readonly fresh: Array<Settled> = []
-  /** Without those set aside, whose lanes keep to their limits. */
+  /** Without attempts that are set aside: their lanes keep to their limits. */
   count = 0
   private aside = 0
 

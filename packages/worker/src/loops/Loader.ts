@@ -1,10 +1,9 @@
 /**
  * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
- * Batches grow with the load. Claims of deliveries in doubt are stored first. Each picked delivery is made ready, requeued or
- * gone, even if the worker stops. Without the lease nothing is picked. If an answer is later than `lateMs()`, the Loader drops it
- * and requeues its deliveries; the next load has at most half as many. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison),
- * docs/adr/0010-engine.md and 0012-poison.md.
+ * Batches grow with the load. Claims of deliveries in doubt are stored first. Each picked delivery is made ready, requeued or gone,
+ * even if the worker stops. Without the lease nothing is picked. After an answer later than `lateMs()` its deliveries are requeued,
+ * and the next load has at most half as many. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), ADR 10 and 12.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"

@@ -4,7 +4,7 @@ import { Context, type Effect } from "effect"
 export interface Owner {
   /**
    * Rows due by `inDoubtUntil` (microseconds by the database's clock) may have been in flight at a dead owner; null after a
-   * clean release. Taking its own shard again gives the same value.
+   * clean release. A worker that takes its own shard again gets the same value.
    */
   readonly taken: (shard: number, inDoubtUntil: number | null) => void
   readonly cleared: (shard: number) => void
@@ -19,11 +19,11 @@ export interface Owner {
 export class Ownership extends Context.Tag("@posthorn/worker/Ownership")<
   Ownership,
   {
-    /** In `posthorn.shards`. */
+    /** The worker's name in `posthorn.shards`. */
     readonly name: string
-    /** Until interrupted, then gives them back. */
+    /** Keeps this worker's share of the shards until it is interrupted, then releases them. */
     readonly keep: (owner: Owner) => Effect.Effect<never>
-    /** Otherwise this worker starts nothing. */
+    /** If false, this worker starts nothing. */
     readonly holdsLease: () => boolean
   }
 >() {}

@@ -27,10 +27,7 @@ import { type Owner, Ownership } from "./Ownership.ts"
 
 export const LEASE_TIMEOUT_MS = 3_000
 
-/**
- * Most time until a frozen worker's shards have another owner, where each answer takes `answerMs`: PostgreSQL frees the locks, a
- * heartbeat under way ends (three statements), and the next takes the shards (two).
- */
+/** Until a frozen worker's shards have another owner: three statements of a heartbeat under way, and two of the next. */
 export const takeoverMs = (answerMs: number): number =>
   ShardLocks.IDLE_SESSION_TIMEOUT_MS + Math.max(HEARTBEAT_MS, 3 * answerMs) + 2 * answerMs
 

@@ -1,7 +1,6 @@
 /**
- * Finds rows that commit behind the read cursors: a publishing transaction chooses its due time before it commits. Each read
- * returns the transactions that are still open. While a transaction is young, and once after its end, the next read starts before
- * its publishing.
+ * Finds rows that commit behind the read cursors: a publishing transaction chooses its due time before it commits. While such a
+ * transaction is open and young, and once after its end, the next read starts before its publishing.
  */
 import { type DatabaseMicros, databaseMicros, earliest } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Open } from "@posthorn/persistence/engine/Queue"

@@ -173,10 +173,7 @@ export class Poller {
     return Effect.ignore(this.locks.release)
   })
 
-  /**
-   * With new locks, the Poller must poll once more before it sleeps. It wakes if another session no longer holds a shard's sleep
-   * lock.
-   */
+  /** After new locks the Poller polls once more before it sleeps. It wakes when another session's sleep lock is gone. */
   private takeLocks(shards: ReadonlyArray<number>): Effect.Effect<void> {
     const { locks } = this
     const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))

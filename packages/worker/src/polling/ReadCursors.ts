@@ -9,9 +9,7 @@ export const NEVER = databaseMicros(Number.POSITIVE_INFINITY)
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
-  /**
-   * A new cursor lies past all rows: its first read returns none, only the database's time. The sweep finds the rows that wait.
-   */
+  /** A new cursor lies past all rows: its first read returns only the database's time. The sweep finds the rows that wait. */
   due = databaseMicros(Number.MAX_SAFE_INTEGER)
   deliveryId = ""
   isNew = true
