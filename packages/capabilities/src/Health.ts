@@ -22,7 +22,8 @@ export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Hea
     const notWriting = yield* makeWriteProbe(behind)
     return {
       /** Null if healthy, otherwise the reason. It queries the database at most once a second. */
-      unready: Effect.map(notWriting, (reason) => reason ?? clock.unready())
+      unready: Effect.map(notWriting, (reason) => reason ?? clock.unready()),
+      database: clock.health
     } as const
   })
 }) {}

@@ -3,7 +3,13 @@
  * here changes anything.
  */
 
-import { describeOffset, MOST_OFF_MS, SLOW_MS, WARN_MS } from "@posthorn/persistence/client/DatabaseClock"
+import {
+  describeOffset,
+  describeSlowness,
+  MOST_OFF_MS,
+  SLOW_MS,
+  WARN_MS
+} from "@posthorn/persistence/client/DatabaseClock"
 import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
 import { keepsSessions } from "@posthorn/persistence/client/KeepsSessions"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
@@ -186,11 +192,7 @@ const answers = Effect.map(
   ({ roundTripMs }) =>
     roundTripMs < SLOW_MS
       ? well("answers", "answers", `${roundTripMs} ms`)
-      : warning(
-          "answers",
-          "answers_slow",
-          `the database takes ${roundTripMs} ms to answer: each publish and each delivery waits for several answers. Run Posthorn near it.`
-        )
+      : warning("answers", "answers_slow", describeSlowness(roundTripMs))
 )
 
 const keys = (given: Settings) =>

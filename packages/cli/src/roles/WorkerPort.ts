@@ -42,7 +42,9 @@ export const workerPort = (host: string, port: number) =>
     const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
     const ready = Effect.map(notWriting, (writing) => {
       const reason = writing ?? clock.unready()
-      return reason === null ? json(200, { status: "ok" }) : json(503, { status: "unavailable", reason })
+      return reason === null
+        ? json(200, { status: "ok", ...clock.health() })
+        : json(503, { status: "unavailable", reason })
     })
     const pages: Readonly<Record<string, Effect.Effect<Answer>>> = {
       "/metrics": Effect.map(yield* makePrometheusText, (body) => ({

@@ -70,8 +70,10 @@ it("§10 serve, work and run wait on a lone standby, and continue when it is pro
     expect(yield* doctor).toEqual([1, ["standby"]])
 
     yield* servers.promote
-    for (const at of [port, metrics, both])
-      yield* until(status(at, "/health/ready"), ([code]) => code === 200, "30 seconds")
+    for (const at of [port, metrics, both]) {
+      const [, text] = yield* until(status(at, "/health/ready"), ([code]) => code === 200, "30 seconds")
+      expect(JSON.parse(text)).toMatchObject({ status: "ok", databaseRoundTripMs: expect.any(Number) })
+    }
     const receiver = yield* Receiver.make()
     const call = (path: string, body: unknown) =>
       Effect.promise(async () => {

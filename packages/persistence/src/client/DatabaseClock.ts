@@ -29,11 +29,14 @@ const roundTrip = gauge(
   "How long the database takes to answer, in seconds: the least of the last ten times; 0 before it was asked."
 )
 
-/** From this round trip on, the log says that the database is slow or far away. */
+/** From this round trip on, the log, `/health/ready` and `posthorn doctor` say that the database is slow or far away. */
 export const SLOW_MS = 50
 
 /** The least of so many counts: a process that is busy or stood still measures long ones. */
 const ROUND_TRIPS = 10
+
+export const describeSlowness = (roundTripMs: number): string =>
+  `the database takes ${Math.round(roundTripMs)} ms to answer: each publish and each delivery waits for several answers. Run Posthorn near it.`
 
 export const describeOffset = (milliseconds: number): string =>
   `${(Math.abs(milliseconds) / 1000).toFixed(1)} s ${milliseconds > 0 ? "ahead of" : "behind"} the database's`
@@ -49,6 +52,7 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
       const roundTrips: Array<number> = []
       /** In milliseconds; 0 before the database was asked. */
       const roundTripMs = (): number => (roundTrips.length === 0 ? 0 : Math.min(...roundTrips))
+      const isSlow = (): boolean => roundTrips.length === ROUND_TRIPS && roundTripMs() >= SLOW_MS
       /** The database's time when `elapsed` was 0. */
       let origin: number | undefined
       let stopped = false
@@ -63,6 +67,11 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
         now,
         off,
         roundTripMs,
+        /** What `/health/ready` tells of the database. */
+        health: () => ({
+          databaseRoundTripMs: Math.round(roundTripMs()),
+          ...(isSlow() && { warning: describeSlowness(roundTripMs()) })
+        }),
         /**
          * Takes an answer of the database: `asked` is `elapsed` at the question, `answer` its time in milliseconds, received
          * just now.
@@ -78,9 +87,7 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
             if (origin === undefined || Math.abs(measured - origin) > half) origin = measured
             offset.set(off() / 1000)
             return Effect.zipRight(
-              roundTripMs() < SLOW_MS || roundTrips.length < ROUND_TRIPS
-                ? slow.over
-                : slow.failed(`its answers take ${Math.round(roundTripMs())} ms`),
+              isSlow() ? slow.failed(`its answers take ${Math.round(roundTripMs())} ms`) : slow.over,
               Math.abs(off()) < WARN_MS
                 ? wrong.over
                 : wrong.failed(`${describeOffset(off())}. Set both by NTP`)

@@ -20,12 +20,8 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     const { baseUrl } = yield* ServerConfig
     const own = yield* OwnDocument
     const text = { contentType: "text/plain; charset=utf-8", headers: {} }
-    const live = HttpServerResponse.unsafeJson({ status: "ok" }, { headers: { "cache-control": "no-store" } })
-    const notReady = (reason: string) =>
-      HttpServerResponse.unsafeJson(
-        { status: "unavailable", reason },
-        { status: 503, headers: { "cache-control": "no-store" } }
-      )
+    const health = (status: number, value: object) =>
+      HttpServerResponse.unsafeJson(value, { status, headers: { "cache-control": "no-store" } })
     const metrics = Effect.map(yield* makePrometheusText, (text) =>
       HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
     )
@@ -45,10 +41,14 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     yield* router.get("/llms.txt", yield* staticText(llmsText(baseUrl), text))
     yield* router.get("/llms-full.txt", yield* staticText(fullText(baseUrl), text))
     yield* router.get("/reference", Effect.flatten(reference))
-    yield* router.get("/health/live", Effect.succeed(live))
+    yield* router.get("/health/live", Effect.succeed(health(200, { status: "ok" })))
     yield* router.get(
       "/health/ready",
-      Effect.map(readiness.unready, (reason) => (reason === null ? live : notReady(reason)))
+      Effect.map(readiness.unready, (reason) =>
+        reason === null
+          ? health(200, { status: "ok", ...readiness.database() })
+          : health(503, { status: "unavailable", reason })
+      )
     )
     yield* router.get("/metrics", metrics)
   })

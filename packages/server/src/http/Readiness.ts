@@ -24,6 +24,6 @@ export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Rea
       return Effect.sleep(Duration.seconds(drainSeconds))
     })
 
-    return { unready, drain, isDraining: () => draining } as const
+    return { unready, database: health.database, drain, isDraining: () => draining } as const
   })
 }) {}

@@ -37,6 +37,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
       const after = yield* soon(ready, isReady)
 
       expect([before.status, during.status, after.status]).toEqual([200, 503, 200])
+      expect(before.body).toMatchObject({ status: "ok", databaseRoundTripMs: expect.any(Number) })
       expect(during.body).toEqual({ status: "unavailable", reason: "read_only" })
     }).pipe(Effect.provide(silent))
   )
