@@ -1,11 +1,10 @@
-/** Plays many worlds of the simulation: `tsx scripts/attack/simulate.ts [first seed] [how many] [calm|deaf|hanging|joining]`. */
-import type { Mood } from "../../packages/worker/test/simulation/FaultPlan.ts"
+/** Plays many worlds of the simulation: `tsx scripts/attack/simulate.ts [first seed] [how many] [mood]`. */
+import { MOODS } from "../../packages/worker/test/simulation/FaultPlan.ts"
 import { violations } from "../../packages/worker/test/simulation/Laws.ts"
 import { World } from "../../packages/worker/test/simulation/World.ts"
 
 const [from = "1", count = "1000", word] = process.argv.slice(2)
-const moods: ReadonlyArray<Mood> = ["trouble", "calm", "deaf", "hanging", "joining"]
-const mood = moods.find((one) => one === word) ?? "trouble"
+const mood = MOODS.find((one) => one === word) ?? "trouble"
 const started = Date.now()
 let broken = 0
 let posts = 0

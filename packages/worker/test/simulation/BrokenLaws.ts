@@ -5,13 +5,15 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Circuit } from "../../src/dispatcher/Circuit.ts"
 import { Dispatcher } from "../../src/dispatcher/Dispatcher.ts"
 import { InDoubt } from "../../src/dispatcher/InDoubt.ts"
+import { Intake } from "../../src/dispatcher/Intake.ts"
+import type { Lane } from "../../src/dispatcher/Lane.ts"
 import { Memory } from "../../src/dispatcher/Memory.ts"
 import { SlidingWindow } from "../../src/dispatcher/SlidingWindow.ts"
 import { SlotShares } from "../../src/dispatcher/SlotShares.ts"
 import { LateCommits } from "../../src/polling/LateCommits.ts"
 import { Poller } from "../../src/polling/Poller.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
-import type { Mood } from "./FaultPlan.ts"
+import type { FaultPlan, Mood } from "./FaultPlan.ts"
 import type { Model } from "./Model.ts"
 
 export interface Mutant {
@@ -19,6 +21,7 @@ export interface Mutant {
   /** Breaks the engine itself; gives the way to restore it. */
   readonly engine?: () => () => void
   readonly mood?: Mood
+  readonly plan?: Partial<FaultPlan>
   readonly tuning?: Partial<TuningValues>
 }
 
@@ -236,6 +239,30 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       }
     }
   },
+  "L18: all disabled endpoints are asked about before each poll": {
+    mood: "disabled",
+    tuning: { refillMost: 1_000 },
+    engine: () => {
+      const { forget, refill } = Intake.prototype
+      const kept = new Map<string, Lane>()
+      Intake.prototype.forget = function (lane) {
+        forget.call(this, lane)
+        kept.set(lane.endpointId, lane)
+        this.usable(lane)
+      }
+      Intake.prototype.refill = function (refills, rows) {
+        refill.call(this, refills, rows)
+        for (const { endpointId } of refills) {
+          const lane = kept.get(endpointId)
+          if (lane !== undefined) this.usable(lane)
+        }
+      }
+      return () => Object.assign(Intake.prototype, { forget, refill })
+    }
+  },
+  "L19: a load from a slow database has 750 ms": { mood: "slow", plan: { measures: false } },
+  "L19: who sleeps does not poll": { mood: "lost", tuning: { pollMs: Number.POSITIVE_INFINITY } },
+  "L19: nobody sweeps": { mood: "lost", tuning: { sweepMs: Number.POSITIVE_INFINITY } },
   "L19: no look-back while deaf": { mood: "deaf", tuning: { lookBackMs: 0 } },
   "L19: no rereading when listening begins": {
     mood: "deaf",

@@ -8,15 +8,23 @@ import { MANNERS } from "./Answers.ts"
 import type { Chance } from "./VirtualTime.ts"
 
 /**
- * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. `stoppedListening`: only notifications are
- * not heard for a while; there is one worker, which is otherwise on time. `hanging`, `joining`: only some receivers hang, and rows
- * are locked (OddWorkspaces.ts).
+ * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. Of the others each has one fault, and is
+ * otherwise on time. `deaf`: notifications are not heard for a while, and the one worker knows it. `lost`: each second one is lost,
+ * and nobody knows it. `slow`: every answer of the database takes a second or two. `hanging`, `joining`, `disabled`: some workspaces
+ * are odd (OddWorkspaces.ts).
  */
-export type Mood = "trouble" | "calm" | "deaf" | "hanging" | "joining"
+export const MOODS = ["trouble", "calm", "deaf", "lost", "slow", "hanging", "joining", "disabled"] as const
+export type Mood = (typeof MOODS)[number]
 
 export interface FaultPlan {
+  /** The shortest time between the beginning of a statement and its answer. */
+  readonly quickestMs: number
   /** The longest time between the beginning of a statement and its answer, when nothing delays it. */
   readonly slowestMs: number
+  /** What a statement takes longer for each row or endpoint that it is asked about. */
+  readonly eachMs: number
+  /** Whether workers measure how long the database takes to answer. */
+  readonly measures: boolean
   /** The longest time until a notification arrives. */
   readonly noticeMs: number
   readonly retryDelayMs: number
@@ -26,7 +34,7 @@ export interface FaultPlan {
   readonly tuning: TuningValues
 }
 
-/** A database that is always slower than `lateMs` never delivers; it is slower now and then, see World.ts. */
+/** It is slower now and then, see World.ts; always slower than `lateMs` in the mood `slow`. */
 const SLOWEST_MS = 700
 
 /** The factor between a delay here and in production. */
@@ -64,7 +72,10 @@ const sizesOf = (chance: Chance): Partial<TuningValues> => {
 }
 
 const PROMPT: FaultPlan = {
+  quickestMs: 0,
   slowestMs: 60,
+  eachMs: 0,
+  measures: false,
   noticeMs: 40,
   retryDelayMs: 1_000,
   slots: 10,
@@ -74,17 +85,30 @@ const PROMPT: FaultPlan = {
 }
 
 /** Half of the worlds have production's constants. */
-export const faultPlanOf = (chance: Chance, mood: Mood): FaultPlan =>
-  mood === "deaf"
-    ? PROMPT
-    : mood === "hanging" || mood === "joining"
-      ? { ...PROMPT, slots: 20 }
-      : {
-          slowestMs: chance.magnitude(1, SLOWEST_MS),
-          noticeMs: chance.magnitude(1, 10_000),
-          retryDelayMs: chance.magnitude(300, 3_000),
-          slots: Math.round(chance.magnitude(2, 20)),
-          endpointConcurrency: Math.round(chance.magnitude(1, 10)),
-          manners: MANNERS,
-          tuning: chance.happens(0.5) ? tuned : { ...tuned, ...timesOf(chance), ...sizesOf(chance) }
-        }
+export const faultPlanOf = (chance: Chance, mood: Mood): FaultPlan => {
+  switch (mood) {
+    case "deaf":
+    case "lost":
+      return PROMPT
+    case "hanging":
+    case "joining":
+      return { ...PROMPT, slots: 20 }
+    case "disabled":
+      return { ...PROMPT, slots: 20, eachMs: 2, tuning: { ...tuned, sweepStep: 50 } }
+    case "slow": {
+      const quickestMs = chance.between(900, 2_000)
+      return { ...PROMPT, quickestMs, slowestMs: 1.2 * quickestMs, measures: true }
+    }
+    default:
+      return {
+        ...PROMPT,
+        slowestMs: chance.magnitude(1, SLOWEST_MS),
+        noticeMs: chance.magnitude(1, 10_000),
+        retryDelayMs: chance.magnitude(300, 3_000),
+        slots: Math.round(chance.magnitude(2, 20)),
+        endpointConcurrency: Math.round(chance.magnitude(1, 10)),
+        manners: MANNERS,
+        tuning: chance.happens(0.5) ? tuned : { ...tuned, ...timesOf(chance), ...sizesOf(chance) }
+      }
+  }
+}

@@ -44,7 +44,7 @@ export class Model {
   /** Since when each queue row is unchanged, in microseconds. */
   private readonly since = new Map<string, number>()
   readonly shards = new ShardTable(() => this.micros)
-  private readonly now: () => number
+  readonly now: () => number
   private readonly retryDelayMs: () => number
 
   constructor(now: () => number, retryDelayMs: () => number) {

@@ -4,6 +4,7 @@
  * - `hanging`: all receivers of six workspaces hang: more of them than there are slots, with enough waiting for each.
  * - `joining`: in each shard one receiver answers after a time longer than a worker waits for it, and one endpoint's row is
  *   locked by somebody, while a second worker joins.
+ * - `disabled`: something waits at hundreds of endpoints that are disabled, and are enabled at the end.
  */
 import { type DatabaseMicros, databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import { SHARDS } from "./Facts.ts"
@@ -39,8 +40,9 @@ const members = (count: number, from: number, workspaceOf: (n: number) => string
   Array.from({ length: count }, (_, n) => ({ endpoint: from + n, workspaceId: workspaceOf(n), manner }))
 
 const HANGING = 40
+const DISABLED = 600
 
-export const oddWorkspaces: Readonly<Record<"hanging" | "joining", OddWorkspaces>> = {
+export const oddWorkspaces: Readonly<Record<"hanging" | "joining" | "disabled", OddWorkspaces>> = {
   hanging: {
     odd: members(HANGING, 0, (n) => `wsp_odd_${n % 6}`, "hang"),
     each: 8,
@@ -60,6 +62,13 @@ export const oddWorkspaces: Readonly<Record<"hanging" | "joining", OddWorkspaces
     fairMs: 2_000,
     joinsAtMs: 6_000,
     lockedMs: 20_000
+  },
+  disabled: {
+    odd: members(DISABLED, 0, (n) => `wsp_odd_${n % 6}`, "disabled"),
+    each: 1,
+    quiet: members(SHARDS, DISABLED, (n) => `wsp_quiet_${n}`, "ok"),
+    count: 60,
+    fairMs: 500
   }
 }
 
@@ -89,6 +98,8 @@ export const planOdd = (
   time.after(ODD_AT_MS, () => {
     for (const member of odd) if (member.manner === "locked") lock(idOf(member.endpoint), lockedMs)
     for (let n = 0; n < odd.length * each; n++) publish(`whd_odd_${String(n).padStart(4, "0")}`, of(odd, n))
+    for (const { endpoint, manner } of odd)
+      if (manner === "disabled") model.disable(model.endpoints.get(idOf(endpoint))!)
   })
   const between = QUIET_FOR_MS / count
   for (let n = 0; n < count; n++) {

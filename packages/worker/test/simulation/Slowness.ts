@@ -4,6 +4,7 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
+import type { FaultPlan } from "./FaultPlan.ts"
 import type { Worker } from "./Shares.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
@@ -24,14 +25,14 @@ const LONGEST_STALL_MS = 2_900
 export class Slowness {
   private readonly time: VirtualTime
   private readonly chance: Chance
-  private readonly slowestMs: number
+  private readonly plan: FaultPlan
   private readonly lockedUntil = new Map<string, number>()
   private readonly stillUntil = new Map<Worker, number>()
 
-  constructor(time: VirtualTime, chance: Chance, slowestMs: number) {
+  constructor(time: VirtualTime, chance: Chance, plan: FaultPlan) {
     this.time = time
     this.chance = chance
-    this.slowestMs = slowestMs
+    this.plan = plan
   }
 
   lockTable(): void {
@@ -48,7 +49,7 @@ export class Slowness {
   way(worker: Worker, troubled: boolean): Effect.Effect<void> {
     return Effect.suspend(() => {
       const late = troubled && this.chance.happens(0.01) ? this.chance.magnitude(100, 10_000) : 0
-      const usual = this.chance.between(0, this.slowestMs / 2)
+      const usual = this.chance.between(this.plan.quickestMs / 2, this.plan.slowestMs / 2)
       const still = Math.max(0, (this.stillUntil.get(worker) ?? 0) - this.time.now)
       return Effect.sleep(Math.max(usual + late, still))
     })

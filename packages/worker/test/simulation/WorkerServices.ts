@@ -8,10 +8,12 @@ import { type Observed, Records } from "@posthorn/persistence/engine/Records"
 import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { type Context, Effect, Layer } from "effect"
 import { type Outgoing, Sender } from "../../src/attempt/Sender.ts"
 import { Ownership } from "../../src/ownership/Ownership.ts"
 import { Listener } from "../../src/polling/Listener.ts"
+import * as Schedules from "../../src/Schedules.ts"
 import { Tuning } from "../../src/Tuning.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
 import { HANG_MS } from "./Answers.ts"
@@ -28,8 +30,8 @@ export interface Surroundings {
   /** The world's time of an attempt, whatever the worker's clock shows. */
   readonly trueTime: (observed: Observed) => number
   readonly lockedRows: ReadonlySet<string>
-  /** Adds delays and faults to what happens at one instant. */
-  readonly statement: <A>(name: string, apply: () => A) => Effect.Effect<A, SqlError>
+  /** Adds delays and faults to what happens at one instant; `asked`: of how many rows or endpoints. */
+  readonly statement: <A>(name: string, apply: () => A, asked?: number) => Effect.Effect<A, SqlError>
   readonly receive: (request: Outgoing, done: (seen: Observation | null) => void) => void
 }
 
@@ -41,10 +43,10 @@ export const services = (
     due: (marks, skip, perShard, scanLimit) =>
       statement("due", () => model.due(marks, skip, perShard, scanLimit)),
     firstOfEndpoints: (after, most) =>
-      statement("firstOfEndpoints", () => model.firstOfEndpoints(after, most)),
+      statement("firstOfEndpoints", () => model.firstOfEndpoints(after, most), most),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
-    dueOfEndpoints: (lanes) => statement("dueOfEndpoints", () => model.dueOfEndpoints(lanes)),
-    load: (rows) => statement("load", () => model.load(rows)),
+    dueOfEndpoints: (lanes) => statement("dueOfEndpoints", () => model.dueOfEndpoints(lanes), lanes.length),
+    load: (rows) => statement("load", () => model.load(rows), rows.length),
     startsSince: (rated) => statement("startsSince", () => model.startsSince(rated)),
     countClaims: (claims, limit, sending) =>
       statement("countClaims", () => model.countClaims(claims, limit, sending))
@@ -76,19 +78,31 @@ export const services = (
     }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
-    // Nobody gives it the database's time, so it keeps its worker's wall clock.
     DatabaseClock.Default,
     Layer.succeed(SecretBox.SecretBox, box),
-    Layer.succeed(Ownership, {
-      name: String(worker.id),
-      holdsLease: () => worker.alive && (worker.certain || worker.deluded),
-      keep: (owner) =>
-        Effect.suspend(() => {
-          worker.owner = owner
-          shares.balance()
-          return Effect.never
-        })
-    }),
+    Layer.effect(
+      Ownership,
+      Effect.map(DatabaseClock, (databaseClock) => {
+        // Where nobody measures, it keeps its worker's wall clock.
+        const measure = Effect.flatMap(elapsedNow, (asked) =>
+          Effect.flatMap(
+            statement("membership", () => model.now()),
+            (answer) => databaseClock.measured(asked, answer)
+          )
+        )
+        return {
+          name: String(worker.id),
+          holdsLease: () => worker.alive && (worker.certain || worker.deluded),
+          keep: (owner) =>
+            Effect.suspend(() => {
+              worker.owner = owner
+              shares.balance()
+              const measuring = Effect.orDie(Effect.repeat(measure, Schedules.heartbeat))
+              return plan.measures ? Effect.zipRight(measuring, Effect.never) : Effect.never
+            })
+        }
+      })
+    ).pipe(Layer.provide(DatabaseClock.Default)),
     Layer.succeed(Listener, {
       listen: (hearer) =>
         Effect.suspend(() => {

@@ -12,6 +12,8 @@
  * - endpoints are rotated, disabled, enabled again and deleted while posts are in flight;
  * - one delivery in some worlds kills whatever worker sends it.
  *
+ * Worlds of other moods (FaultPlan.ts) have a single fault each.
+ *
  * Then the faults stop, and everything that can be delivered must become terminal. Laws.ts judges what happened.
  */
 import { SqlError } from "@effect/sql/SqlError"
@@ -48,6 +50,10 @@ const CALM_MS = 1_000_000
 const MOST_WORKERS = 40
 /** The time a worker may need after its poll to send what it found. */
 const PROMPT_MS = 3_000
+/** As in Loader.ts. */
+const LOAD_ROUND_TRIPS = 2.5
+/** Round trips from a commit to the first attempt, if everything in a slow world is published at once. */
+const SLOW_ROUND_TRIPS = 20
 /** What clocks are set to: back by a year, an hour, a second; ahead; right again. */
 const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_000, 0, 3_600_000]
 const SLICE_MS = 2_000
@@ -57,7 +63,8 @@ const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
 interface WorldOptions {
   readonly mood?: Mood
-  /** Constants that override those of the seed. */
+  /** These override those of the seed. */
+  readonly plan?: Partial<FaultPlan>
   readonly tuning?: Partial<TuningValues>
   /** Breaks a law on purpose: wraps the model. */
   readonly sabotage?: (model: Model) => void
@@ -88,6 +95,7 @@ export class World implements Judged {
   readonly plan: FaultPlan
   /** When nobody heard notifications, in a deaf world. */
   readonly silences: Array<{ readonly from: number; readonly to: number }> = []
+  private readonly polls: Array<number> = []
   private readonly lostHolders = new Map<string, number>()
   private readonly shares = new Shares(
     this.time,
@@ -112,16 +120,17 @@ export class World implements Judged {
   /** The number of workers started, without replacements of dead ones. */
   private planned = 1
 
-  constructor(seed: number, { mood = "trouble", sabotage, tuning }: WorldOptions = {}) {
+  constructor(seed: number, { mood = "trouble", plan: changed, sabotage, tuning }: WorldOptions = {}) {
     this.seed = seed
     this.mood = mood
-    this.oddOnes = mood === "hanging" || mood === "joining" ? oddWorkspaces[mood] : null
+    this.oddOnes =
+      mood === "hanging" || mood === "joining" || mood === "disabled" ? oddWorkspaces[mood] : null
     this.chance = makeChance(seed)
     this.laterChance = makeChance(seed + 500_000)
     const plan = faultPlanOf(this.chance, mood)
-    this.readWithinMs = plan.tuning.lateMs + plan.tuning.freshMs
-    this.plan = { ...plan, tuning: { ...plan.tuning, ...tuning } }
-    this.slowness = new Slowness(this.time, this.chance, plan.slowestMs)
+    this.readWithinMs = Math.max(plan.tuning.lateMs, LOAD_ROUND_TRIPS * plan.quickestMs) + plan.tuning.freshMs
+    this.plan = { ...plan, ...changed, tuning: { ...plan.tuning, ...tuning } }
+    this.slowness = new Slowness(this.time, this.chance, plan)
     sabotage?.(this.model)
   }
 
@@ -140,7 +149,10 @@ export class World implements Judged {
   readonly reachMs = () => this.readWithinMs
 
   get promptUntil(): ((deliveryId: string) => number) | undefined {
-    return this.mood === "deaf" ? (deliveryId) => this.heardUntil(deliveryId) : undefined
+    if (this.mood === "deaf") return (deliveryId) => this.heardUntil(deliveryId)
+    if (this.mood === "lost") return (deliveryId) => this.foundUntil(deliveryId)
+    if (this.mood !== "slow") return undefined
+    return (deliveryId) => this.commits.get(deliveryId)!.committedAt + SLOW_ROUND_TRIPS * this.plan.slowestMs
   }
 
   get fairUntil(): ((deliveryId: string) => number) | undefined {
@@ -162,11 +174,19 @@ export class World implements Judged {
     return silence === undefined || reached ? soon : Math.max(soon, silence.to + PROMPT_MS)
   }
 
+  /** By the next timed poll, or by the next sweep if a poll has moved the cursor past it before it was committed. */
+  private foundUntil(deliveryId: string): number {
+    const { begunAt, committedAt } = this.commits.get(deliveryId)!
+    const isBehind = this.polls.some((at) => begunAt <= at && at <= committedAt)
+    return committedAt + tuned.pollMs + (isBehind ? tuned.sweepMs : 0) + PROMPT_MS
+  }
+
   /** Runs the whole story; afterwards the laws can be read from this object. */
   play(): void {
     if (this.oddOnes === null) this.scatter()
     else this.gather(this.oddOnes)
-    this.planned = this.mood === "deaf" || this.oddOnes !== null ? 1 : 1 + this.chance.below(3)
+    const isAlone = this.mood === "deaf" || this.mood === "lost" || this.oddOnes !== null
+    this.planned = isAlone ? 1 : 1 + this.chance.below(3)
     for (let n = 0; n < this.planned; n++)
       this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
     this.publish()
@@ -299,7 +319,8 @@ export class World implements Judged {
       model: this.model,
       shares: this.shares,
       lockedRows: this.lockedRows,
-      statement: <A>(name: string, apply: () => A) => this.statement(worker, name, apply),
+      statement: <A>(name: string, apply: () => A, asked?: number) =>
+        this.statement(worker, name, apply, asked),
       receive: (request: Outgoing, done: (seen: Observation | null) => void) =>
         this.receive(worker, request, done)
     }
@@ -313,7 +334,7 @@ export class World implements Judged {
 
   // --- What surrounds each statement
 
-  private statement<A>(worker: Worker, name: string, apply: () => A): Effect.Effect<A, SqlError> {
+  private statement<A>(worker: Worker, name: string, apply: () => A, asked = 0): Effect.Effect<A, SqlError> {
     return Effect.suspend(() => {
       if (!worker.alive) return Effect.never
       const troubled = this.trouble && this.mood === "trouble"
@@ -327,7 +348,9 @@ export class World implements Judged {
         if (!worker.alive) return yield* Effect.never
         if (refused) return yield* lost
         if (locked) return yield* lockNotAvailable
+        if (name === "due") this.polls.push(this.time.now)
         const held = yield* lock(apply)
+        if (asked * this.plan.eachMs > 0) yield* Effect.sleep(asked * this.plan.eachMs)
         if (held === null) return yield* lockNotAvailable
         if (troubled && (name === "load" || name === "record") && this.chance.happens(0.004))
           this.kill(worker)
@@ -382,7 +405,7 @@ export class World implements Judged {
       if (!worker.alive || worker.hearer === null) continue
       const { hearer } = worker
       this.time.after(this.chance.between(0, this.plan.noticeMs), () => {
-        if (worker.hears) hear(hearer)
+        if (worker.hears && !(this.mood === "lost" && this.laterChance.happens(0.5))) hear(hearer)
       })
     }
   }
