@@ -282,7 +282,7 @@ CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING 
 CREATE TRIGGER endpoints_changed AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_endpoint_changed();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
-CREATE TRIGGER endpoints_usable AFTER UPDATE OF enabled, secret ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND (NOT old.enabled OR new.secret <> old.secret)) EXECUTE FUNCTION posthorn.tell_usable();
+CREATE TRIGGER endpoints_usable AFTER UPDATE OF enabled, secret, previous_secret, request, request_secrets ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND (NOT old.enabled OR new.secret IS DISTINCT FROM old.secret OR new.previous_secret IS DISTINCT FROM old.previous_secret OR new.request IS DISTINCT FROM old.request OR new.request_secrets IS DISTINCT FROM old.request_secrets)) EXECUTE FUNCTION posthorn.tell_usable();
 
 create table posthorn.events (
   workspace_id text collate "C" not null,

@@ -471,12 +471,15 @@ end $$;
 create trigger workspaces_policy after update of policy on posthorn.workspaces
   for each row when (new.policy is distinct from old.policy) execute function posthorn.tell_policy();
 
--- Notifies workers that they can use an endpoint: they keep nothing of one that is disabled, or whose secret cannot be read.
+-- Notifies workers that they can use an endpoint: they keep nothing of one that is disabled, or whose secrets or profile they cannot
+-- read.
 create function posthorn.tell_usable() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', 'usable ' || new.workspace_id || ' ' || new.id || ' ' || posthorn.shard_of(new.id));
   return null;
 end $$;
 
-create trigger endpoints_usable after update of enabled, secret on posthorn.endpoints
-  for each row when (new.enabled and (not old.enabled or new.secret <> old.secret)) execute function posthorn.tell_usable();
+create trigger endpoints_usable after update of enabled, secret, previous_secret, request, request_secrets on posthorn.endpoints
+  for each row when (new.enabled and (not old.enabled or (new.secret, new.previous_secret, new.request, new.request_secrets)
+    is distinct from (old.secret, old.previous_secret, old.request, old.request_secrets)))
+  execute function posthorn.tell_usable();

@@ -544,7 +544,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await clear(1, 3), [1, 3])
   })
 
-  it("trigger endpoints_usable, tell_usable: workers are notified when an endpoint is enabled or gets another secret, and of no other change", async (stage) => {
+  it("trigger endpoints_usable, tell_usable: workers are notified when an endpoint is enabled or gets another secret or profile, and of no other change", async (stage) => {
     const acme = await stage.workspace()
     const endpoint = await stage.endpoint(acme, { enabled: false })
     const heard: Array<string> = []
@@ -563,7 +563,13 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await after("secret = secret || '1'"), [])
     assert.deepEqual(await after("enabled = true, disabled_reason = null"), told)
     assert.deepEqual(await after("enabled = true"), [])
-    assert.deepEqual(await after("secret = secret || '2'"), told)
+    for (const change of [
+      "secret = secret || '2'",
+      "previous_secret = '3', previous_secret_expires_at = now()",
+      "request = '{}'",
+      "request_secrets = '4'"
+    ])
+      assert.deepEqual(await after(change), told)
     assert.deepEqual(await after("secret = secret"), [])
     assert.deepEqual(await after("enabled = false, disabled_reason = 'manual'"), [])
   })
