@@ -50,12 +50,12 @@ export type ClaimOutcome = typeof ClaimOutcome.Type
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 export interface RateLimited extends LaneRef, RateLimit {
-  /** By its last owner. */
+  /** The most starts that the shard's last owner can have left unrecorded. */
   readonly mostUnrecorded: number
 }
 
 export interface Starts {
-  /** The last one first. */
+  /** Ages of starts, the last start first. */
   readonly agesMs: ReadonlyArray<number>
 }
 
@@ -90,7 +90,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
     /** In the order of `rows`; null for a delivery that is gone or recorded. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
     /**
-     * Within the windows of their rate limits. Attempts that a dead owner may have made count as started when it has stopped.
+     * Starts within the windows of the rate limits. Attempts that a dead owner may have made count as started when it stopped.
      */
     readonly startsSince: (
       limited: ReadonlyArray<RateLimited>

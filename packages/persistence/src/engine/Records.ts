@@ -1,5 +1,5 @@
 /**
- * Stores the outcomes of attempts, and marks deliveries whose retries are spent. `record` writes all that has finished in one
+ * Stores the outcomes of attempts, and marks deliveries that were given up. `record` writes all that has finished in one
  * transaction; repeating it changes nothing (migrations/0003_record.sql). Source: spec §2.3, §3.1 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -49,7 +49,7 @@ export interface Observed {
   readonly rateLimited: boolean
   readonly waitMs: number | null
   readonly exhausted: boolean
-  /** Null when it was delivered. */
+  /** Null when the attempt was delivered. */
   readonly disables: Disables | null
   readonly policyVersion: string
 }
@@ -64,11 +64,11 @@ export interface Recorded {
   readonly recorded: number
   readonly deadLettered: number
   readonly disabled: ReadonlyArray<Disabled>
-  /** Their policy was changed since they were judged: nothing of theirs is stored. */
+  /** Endpoints whose policy was changed since their attempts were judged: nothing of theirs is stored. */
   readonly changed: ReadonlySet<string>
   /** Observations that are not on record: another one was first, or the delivery was not pending. */
   readonly tooLate: ReadonlyArray<number>
-  /** `waitMs` counts from here, in microseconds since 1970. */
+  /** The moment from which `waitMs` counts, in microseconds since 1970. */
   readonly moment: number
 }
 

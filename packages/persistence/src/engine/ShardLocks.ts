@@ -1,7 +1,7 @@
 /**
  * The statements of shard ownership, on the connection that holds the locks: advisory locks in class `CLASS`. Objects 0 to 31
- * are the shards; every worker holds `MEMBER` shared. Anybody who may connect can take them: a holder whose role cannot change
- * the queue is a foreign session, and no member. A session can take a lock twice, so only free locks are tried.
+ * are the shards; every worker holds `MEMBER` shared. Anybody who may connect can take these locks. A holder whose role cannot
+ * change the queue is a foreign session, and no member. A session can take a lock twice, so only free locks are tried.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -14,7 +14,7 @@ const MEMBER = 1_000_000
 /** The server ends a session after this silence, which frees its locks. */
 export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
-/** It cannot be a worker. */
+/** A session that holds locks and cannot be a worker. */
 const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
@@ -28,7 +28,7 @@ const Membership = Schema.Struct({
   now: Schema.Number,
   shardCount: Count,
   members: Count,
-  /** Among the members, from 0. */
+  /** This worker's place among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
@@ -54,7 +54,7 @@ export interface ShardLocks {
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly release: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
-  /** Their rows are in doubt for the next owner. */
+  /** Unlocks shards whose rows are in doubt for the next owner. */
   readonly revoke: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 

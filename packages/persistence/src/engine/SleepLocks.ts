@@ -13,12 +13,12 @@ const GIVE_BACK =
 
 export interface TriedLocks {
   readonly taken: ReadonlyArray<number>
-  /** Another session has these, such as the last owner's, which froze. As long as it has, their publishers notify too. */
+  /** Another session holds these, such as that of the last owner, which froze. Until it ends, their publishers notify too. */
   readonly others: ReadonlyArray<number>
 }
 
 export interface SleepLocks {
-  /** Takes what it can. A shard cannot be locked while a transaction that published to it is open. */
+  /** Takes the locks that are free. A shard's lock is not free while a transaction that published to the shard is open. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<TriedLocks, SqlError>
   readonly release: Effect.Effect<void, SqlError>
 }
@@ -42,6 +42,6 @@ export const sleepLocks = (connection: DedicatedConnection): SleepLocks => {
   }
 }
 
-/** Shows that the owner of shards lives, whatever becomes of the connection that holds them. */
+/** Shows that the owner lives, whatever becomes of the connection that holds its shards. */
 export const showLife = (connection: DedicatedConnection, owner: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(connection.query("select posthorn.show_life($1)", [owner]))

@@ -9,7 +9,7 @@ import { Bytes, Count } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/PreparedStatements.ts"
 import { policyOf, type VersionedPolicy } from "./Policies.ts"
 
-/** The same object until something of it changes. */
+/** The same object until the endpoint changes. */
 export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
@@ -28,7 +28,7 @@ const MOST = 20_000
 /** A version is a hash of 64 bits. */
 const UNKNOWN = "0"
 
-/** Those after `version` are null for a known version. */
+/** The columns after `version` are null for a known version. */
 export const LOADED = [
   ["index", Count],
   ["event_type", Schema.String],

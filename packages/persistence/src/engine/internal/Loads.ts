@@ -11,9 +11,9 @@ export interface Content {
   readonly eventType: string
   readonly payload: string
   readonly traceId: string
-  /** Also for a replay of one. */
+  /** True also for a replay of a test send. */
   readonly isTest: boolean
-  /** Null when its endpoint's requests cannot show it. */
+  /** Null when the endpoint's requests cannot show it. */
   readonly createdAt: string | null
   readonly endpoint: DispatchEndpoint
   /** Recorded attempts of the endpoint in a row that were not delivered. */

@@ -1,6 +1,6 @@
 /**
- * A poll: rows that became due past the read cursors, the time of the read, where it stopped earlier, and transactions that may
- * commit behind the cursors. It writes nothing and waits for nothing.
+ * A poll: rows that became due past the read cursors, the time of the read (the horizon), where the read of a shard stopped earlier,
+ * and transactions that may commit behind the cursors. A poll writes nothing and waits for nothing.
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
@@ -23,7 +23,7 @@ export interface Open {
 
 export interface Due {
   readonly horizon: DatabaseMicros
-  /** The read lacks what these commit, and what was published within that millisecond. */
+  /** The read lacks rows that these transactions commit, and rows that were published within the horizon's millisecond. */
   readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<DueRow>
   readonly stopped: ReadonlyArray<Cursor>

@@ -2,9 +2,9 @@
  * Publishing. Single publishes share statements, and so commits: `Batcher` collects those that arrive at the same moment,
  * and `posthorn.try_publish_each` gives each its own outcome. The answer comes after the commit.
  *
- * The shared statement does not wait for locks of other transactions (a key, an endpoint that is being deleted). Such a
- * publish is repeated in a statement of its own. Until that has succeeded, so is every publish that would wait for the same
- * lock.
+ * The shared statement waits only 20 ms for locks of other transactions (a key, an endpoint that is being deleted). A publish that
+ * would wait longer is repeated in a statement of its own. Until that has succeeded, every publish that would wait for the same lock
+ * is repeated in the same way.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -132,7 +132,7 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
       ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
       ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`.pipe(
-      // Before anything else is sent: a later publish on the connection must not come before one that is repeated.
+      // Before anything else is sent: a later publish on the connection must not overtake one that is repeated.
       Effect.tap((outcomes) =>
         Effect.sync(() => {
           for (const [index, { code }] of outcomes.entries())
