@@ -94,18 +94,23 @@ const bodyOf = (
   resolve: ($ref: string) => Schema,
   kind: (typeof KINDS)[number],
   known: World["known"],
+  idLike: (example: string) => string,
   repairs: Repairs
 ) => {
   let made: { readonly text: string; readonly learnt: string } | undefined
   return (n: number) => {
     const learnt = JSON.stringify([...repairs])
     if (made?.learnt !== learnt)
-      made = { text: worstBody(schema, { resolve, repairs, kind, tag: TAG, known }), learnt }
+      made = { text: worstBody(schema, { resolve, repairs, kind, tag: TAG, known, idLike }), learnt }
     return made.text.replaceAll(TAG, n.toString(36).padStart(TAG.length, "0"))
   }
 }
 
-/** Ids by their prefix, the newest last: `whe_…`. */
+/** `whe` of `whe_…`; all trace ids are of one kind. */
+const kindOf = (id: string) =>
+  /^[0-9a-f]{32}$/.test(id) ? "trace" : /^([a-z]{3})_[0-9a-z]{20,}$/.exec(id)?.[1]
+
+/** Ids by their kind, the newest last. */
 export class Ids {
   private readonly found = new Map<string, Array<string>>()
 
@@ -116,19 +121,24 @@ export class Ids {
     this.never = new Set(never)
   }
 
-  learn(value: unknown) {
+  /** From a refusal nothing: its trace id leads nowhere. */
+  learnFrom({ body, status }: Answered) {
+    if (status < 300) this.learn(body)
+  }
+
+  private learn(value: unknown) {
     if (typeof value === "string" && !this.never.has(value)) {
-      const [id, prefix] = /^([a-z]{3})_[0-9a-z]{20,}$/.exec(value) ?? []
-      if (id === undefined) return
-      const known = this.found.get(prefix!) ?? []
-      if (!known.includes(id) && known.length < 50) this.found.set(prefix!, [...known, id])
+      const kind = kindOf(value)
+      if (kind === undefined) return
+      const known = this.found.get(kind) ?? []
+      if (!known.includes(value) && known.length < 50) this.found.set(kind, [...known, value])
     } else if (typeof value === "object" && value !== null)
       for (const each of Object.values(value)) this.learn(each)
   }
 
   /** The first; with `n`, one that nobody else uses. */
   like(example: unknown, n?: number): string {
-    const known = this.found.get(String(example).slice(0, 3)) ?? []
+    const known = this.found.get(kindOf(String(example)) ?? "") ?? []
     return (
       (n === undefined ? known[0] : known.at(-1 - (n % Math.max(1, known.length - 1)))) ?? String(example)
     )
@@ -138,7 +148,7 @@ export class Ids {
 const issuesOf = ({ body, status }: Answered) =>
   status === 400 ? ((body as { issues?: Array<{ path: string }> } | null)?.issues ?? []) : []
 
-/** What takes away ends what others try, so it is tried last. */
+/** What takes away would end what others try: it is tried in its own case alone, and spares the first id of each kind. */
 const takesAway = (name: string) => /^(delete|remove|revoke|end|cancel|purge)/.test(name)
 
 /** Sends each kind once, and puts right what is refused. */
@@ -153,7 +163,7 @@ const tried = async (
   for (const [n, ask] of kinds.entries())
     for (let round = 0; round < 12; round++) {
       const answer = await call(url, ask(900 + round))
-      ids.learn(answer.body)
+      ids.learnFrom(answer)
       makes ||= (answer.status === 201 || answer.status === 202) && ask(0).method === "POST"
       if (!learn(repairs[n]!, issues(answer))) break
     }
@@ -167,14 +177,15 @@ export const httpAttempts = async (world: World, ids: Ids) => {
     const [, , room, name] = $ref.split("/")
     return document.components[room!]![name!] as never
   }
+  const idLike = (example: string) => ids.like(example)
   const attempts: Array<Attempt> = []
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, { description, operationId, parameters = [], requestBody }] of Object.entries(
       methods
     )) {
-      const doors: ReadonlyArray<Door> = path.startsWith("/workspaces/{slug}/")
-        ? ["REST", "console"]
-        : ["REST"]
+      const isOperators =
+        !path.startsWith("/workspaces/{slug}/") || description.includes("Needs the operator's token")
+      const doors: ReadonlyArray<Door> = isOperators ? ["REST"] : ["REST", "console"]
       const all = parameters.map((each) =>
         each.$ref === undefined ? each : (resolve(each.$ref) as Parameter)
       )
@@ -183,25 +194,25 @@ export const httpAttempts = async (world: World, ids: Ids) => {
       const credentials = (door: Door): Record<string, string> =>
         door === "console"
           ? { cookie: world.cookie, "sec-fetch-site": "same-origin", "x-console": "1" }
-          : {
-              authorization: `Bearer ${path.startsWith("/workspaces/{slug}/") ? world.token : world.operatorToken}`
-            }
+          : { authorization: `Bearer ${isOperators ? world.operatorToken : world.token}` }
       const bodies = KINDS.map(
-        (kind, index) => schema && bodyOf(schema, resolve, kind, world.known, repairs[index]!)
+        (kind, index) => schema && bodyOf(schema, resolve, kind, world.known, idLike, repairs[index]!)
       )
       const asks = KINDS.map((kind, index) => (n: number, door: Door = "REST"): Asked => {
         const making = {
           resolve,
           repairs: repairs[index]!,
           kind,
-          tag: `${n.toString(36)}${kind}`,
-          known: world.known
+          // An idempotency key is one operation's.
+          tag: `${n.toString(36)}${kind}${operationId}`,
+          known: world.known,
+          idLike
         }
         const slug = /\{slug\}$/.test(path) && method === "delete" ? world.spare : world.slug
         const place = path.replace(/\{(\w+)\}/g, (_, name: string) => {
           if (name === "slug") return slug
           const { example, schema } = all.find((each) => each.name === name)!
-          return ids.like(example ?? schema.examples?.[0], method === "delete" ? n : undefined)
+          return ids.like(example ?? schema.examples?.[0], takesAway(operationId) ? n : undefined)
         })
         const query = new URLSearchParams()
         const headers: Record<string, string> = { ...credentials(door), ...JSON_TYPE }
@@ -246,12 +257,14 @@ interface ToolAnswer {
   }
 }
 
-/** A tool names what is wrong with its arguments by their name alone. */
+/** A tool names what is wrong with its arguments by their name, or as the header that an argument becomes. */
 const toolIssues = ({ body }: Answered) => {
   const { content = [], isError } = (body as ToolAnswer).result ?? {}
   if (isError !== true) return []
   try {
-    return issuesOf({ status: 400, body: JSON.parse(content[0]!.text) })
+    return issuesOf({ status: 400, body: JSON.parse(content[0]!.text) }).map(({ path }) => ({
+      path: path.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    }))
   } catch {
     return []
   }
@@ -268,6 +281,12 @@ export const mcpAttempts = async (world: World, ids: Ids) => {
       Object.values(methods).flatMap(({ parameters = [] }) => parameters)
     )
   ]
+  /** Examples of members by name: tools leave them out. */
+  const examples = Object.fromEntries(
+    Object.values(components.schemas as Readonly<Record<string, Schema>>)
+      .flatMap(({ properties }) => Object.entries(properties ?? {}))
+      .flatMap(([member, schema]) => (schema.examples === undefined ? [] : [[member, schema.examples]]))
+  )
   const headers = {
     ...JSON_TYPE,
     accept: "application/json, text/event-stream",
@@ -280,9 +299,17 @@ export const mcpAttempts = async (world: World, ids: Ids) => {
   for (const { inputSchema, name } of tools) {
     const repairs = KINDS.map((): Repairs => new Map())
     const resolve = ($ref: string) => inputSchema.$defs![$ref.split("/").at(-1)!]!
-    const bodies = KINDS.map((kind, index) =>
-      bodyOf(inputSchema, resolve, kind, world.known, repairs[index]!)
+    const properties = Object.fromEntries(
+      Object.entries(inputSchema.properties ?? {}).map(([member, schema]) => [
+        member,
+        { ...(examples[member] && { examples: examples[member] }), ...schema }
+      ])
     )
+    const bodies = KINDS.map((kind, index) => {
+      const known = { ...world.known, idempotencyKey: `${"x".repeat(200)}${name}${kind}${TAG}` }
+      const schema = { ...inputSchema, properties }
+      return bodyOf(schema, resolve, kind, known, (example) => ids.like(example), repairs[index]!)
+    })
     const asks = KINDS.map((_, index) => (n: number) => {
       const own = Object.fromEntries(
         Object.keys(inputSchema.properties ?? {}).flatMap((member) => {

@@ -17,7 +17,7 @@ interface FloodOptions {
   readonly forMs: number
 }
 
-/** Statuses by count, and the bytes of the largest answer. */
+/** Statuses by count, a tool's refusal as `refused`, and the bytes of the largest answer. */
 export interface Flooded {
   readonly statuses: Readonly<Record<string, number>>
   readonly bytes: number
@@ -25,6 +25,10 @@ export interface Flooded {
 
 /** Answers that did not come in this time count as `none`. */
 const PATIENCE_MS = 30_000
+
+/** How the answer ends in which a tool refuses: its status is 200. */
+const REFUSAL = /"isError":true|"error":\{"code"/
+const END_BYTES = 1_000
 
 const one = (origin: string, agent: Agent, { body, headers, method, path }: Asked) =>
   new Promise<{ readonly status: string; readonly bytes: number }>((resolve) => {
@@ -34,10 +38,14 @@ const one = (origin: string, agent: Agent, { body, headers, method, path }: Aske
       { agent, method, headers: { ...headers, ...length }, timeout: PATIENCE_MS },
       (answer) => {
         let bytes = 0
+        let end = ""
         answer.on("data", (chunk: Buffer) => {
           bytes += chunk.length
+          if (path === "/mcp") end = `${end}${chunk.subarray(-END_BYTES)}`.slice(-END_BYTES)
         })
-        answer.on("close", () => resolve({ status: String(answer.statusCode), bytes }))
+        answer.on("close", () =>
+          resolve({ status: REFUSAL.test(end) ? "refused" : String(answer.statusCode), bytes })
+        )
       }
     )
     asked.on("timeout", () => asked.destroy())

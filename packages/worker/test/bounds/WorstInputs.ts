@@ -48,6 +48,8 @@ interface Making {
   /** Makes what must be unique unique. */
   readonly tag: string
   readonly known: Readonly<Record<string, unknown>>
+  /** A real id for an example of one; other examples as they are. */
+  readonly idLike: (example: string) => string
 }
 
 const OMITTED = Symbol("omitted")
@@ -60,10 +62,12 @@ const boundIn = (pattern = "") => {
   return bounds.length === 0 ? undefined : Math.max(...bounds) + bounds.length - 1
 }
 
-const text = (schema: Schema, { fill, tag }: Making): string => {
+const text = (schema: Schema, { fill, idLike, tag }: Making): string => {
   const { format, maxLength, pattern } = schema
   const example = String(schema.examples?.[0] ?? schema.example ?? "x")
+  if (format === "email") return `${tag}${example}`
   if (format !== undefined) return example
+  if (idLike(example) !== example) return idLike(example)
   const most = maxLength ?? boundIn(pattern) ?? fill
   const fits = (each: string) => pattern === undefined || new RegExp(pattern, "u").test(each)
   const tagged = (each: string) => `${each.slice(0, Math.max(0, most - tag.length))}${tag}`.slice(0, most)
@@ -101,7 +105,8 @@ const make = (schema: Schema, at: string, name: string, making: Making): unknown
   if (schema.enum !== undefined) return schema.enum.reduce((a, b) => (size(b) > size(a) ? b : a))
   if (schema.type === "string") return text(schema, making)
   if (schema.type === "integer" || schema.type === "number") return schema.maximum ?? 1_000
-  if (schema.type === "boolean") return true
+  // Both ways: a dry run is another path.
+  if (schema.type === "boolean") return making.kind !== "deep"
   if (schema.type === "null") return null
   if (schema.type === "array") {
     // Each alternative in turn.
