@@ -102,6 +102,8 @@ const watchStatements = (url: string) =>
 const mostTries = ({ failures }: Row) =>
   failures.every((each) => BESIDE_OTHERS.has(each)) ? TRIES_BESIDE_OTHERS : TRIES
 
+const timesShown = ({ p50, p95 }: Fared["publish"]) => `${p50.toFixed(0)}/${p95.toFixed(0)}`
+
 const shown = ({ breaches, fared, keptMb, name, peakMb, stallMs, statementMs, told, workStallMs }: Row) =>
   [
     breaches.length === 0 ? "  " : "! ",
@@ -110,14 +112,14 @@ const shown = ({ breaches, fared, keptMb, name, peakMb, stallMs, statementMs, to
     `${workStallMs.toFixed(0).padStart(6)} ms`,
     `${peakMb.toFixed(0).padStart(5)} MB`,
     `${keptMb.toFixed(0).padStart(4)} MB`,
-    `${fared.publishMs.toFixed(0).padStart(6)} ms`,
-    `${fared.arrivalMs.toFixed(0).padStart(6)} ms`,
+    `${timesShown(fared.publish).padStart(11)} ms`,
+    `${timesShown(fared.arrival).padStart(11)} ms`,
     `${statementMs.toFixed(0).padStart(5)} ms`,
     ` ${told}`
   ].join("")
 
 const HEAD =
-  "  case                                        serve's loop  work's   peak    kept  publish  arrival  stmt"
+  "  case                                     serve's loop   work's    peak   kept  publish, p95  arrival, p95    stmt"
 
 /** `serve`, `work`, a neighbour at work, an attacker's workspace; and what trying a case costs. */
 export const installation = (
@@ -170,13 +172,13 @@ export const installation = (
     })
     const keptAtFirst = yield* Effect.promise(() => serve.keptMb())
     process.stdout.write(
-      `alone: publish ${alone.publishMs.toFixed(0)} ms, arrival ${alone.arrivalMs.toFixed(0)} ms, kept ${keptAtFirst.toFixed(0)} MB\n${HEAD}\n`
+      `alone: publish ${timesShown(alone.publish)} ms, arrival ${timesShown(alone.arrival)} ms, kept ${keptAtFirst.toFixed(0)} MB\n${HEAD}\n`
     )
     const tryOnce = async ({ name, succeeds = false, try: attempt }: Case): Promise<Row> => {
       await other.tell()
       // The machine may have other work by now.
       const before = await other.tell(8)
-      const most = (what: keyof Fared) => 2 * Math.max(alone[what], before[what]) + 40
+      const most = (what: keyof Fared) => 2 * Math.max(alone[what].p50, before[what].p50) + 40
       await Promise.all([serve.look().catch(() => undefined), work.look()])
       statements()
       const { bytes, statuses } = await atLowPriority(attempt)
@@ -196,8 +198,8 @@ export const installation = (
         ["memory", cost.peakMb, MOST_MB],
         ["work's memory", workPeakMb, MOST_MB],
         ["kept", keptMb, KEPT_MB],
-        ["publish", fared.publishMs, most("publishMs")],
-        ["arrival", fared.arrivalMs, most("arrivalMs")],
+        ["publish", fared.publish.p50, most("publish")],
+        ["arrival", fared.arrival.p50, most("arrival")],
         ["statement", statementMs, STATEMENT_MS]
       ]
       const breached = bounds.filter(([, figure, bound]) => figure > bound)
@@ -236,5 +238,5 @@ export const installation = (
         }
         return breached
       })
-    return { attacker, judge, signIn, url, receiverUrl: other.receiverUrl }
+    return { attacker, enter, judge, signIn, url, receiverUrl: other.receiverUrl }
   })

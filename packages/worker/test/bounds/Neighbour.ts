@@ -3,11 +3,17 @@ import { once } from "node:events"
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 
+/** Milliseconds. */
+interface Times {
+  readonly p50: number
+  readonly p95: number
+}
+
 export interface Fared {
-  /** Milliseconds until a publish was answered, the median. */
-  readonly publishMs: number
-  /** Milliseconds until a delivery had arrived, the median. */
-  readonly arrivalMs: number
+  /** Until a publish was answered. */
+  readonly publish: Times
+  /** Until a delivery had arrived. */
+  readonly arrival: Times
 }
 
 export interface Neighbour {
@@ -17,8 +23,11 @@ export interface Neighbour {
   readonly tell: (least?: number) => Promise<Fared>
 }
 
-const median = (values: ReadonlyArray<number>) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const timesOf = (values: ReadonlyArray<number>): Times => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  return { p50: at(0.5), p95: at(0.95) }
+}
 
 export const neighbour = Effect.map(
   Effect.acquireRelease(
@@ -44,7 +53,7 @@ export const neighbour = Effect.map(
         }),
       tell: async (least = 0) => {
         const told = await ask<{ publishes: Array<number>; arrivals: Array<number> }>({ what: "tell", least })
-        return { publishMs: median(told.publishes), arrivalMs: median(told.arrivals) }
+        return { publish: timesOf(told.publishes), arrival: timesOf(told.arrivals) }
       }
     }
   }
