@@ -61,6 +61,9 @@ layer(Setting, { excludeTestServices: true })("a rate", (it) => {
       const times = yield* beganAt(acme)
       assert.lengthOf(times, 14)
       assert.deepStrictEqual(over(times, limit), [])
+      // As the receiver sees it: an arrival is delayed by less than a fifth of the window.
+      const seen = receiver.received.map(({ at }) => at)
+      assert.deepStrictEqual(over(seen, { ...limit, perSeconds: 0.8 * limit.perSeconds }), [])
     })
   )
 
