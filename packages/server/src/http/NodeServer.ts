@@ -5,7 +5,7 @@
  * open after the grace is cut. Node's own `close` waits for idle keep-alive connections, and a request that arrives on
  * one of them in that window would find no handler and hang; here it is answered 503.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { PROBLEM_JSON } from "@posthorn/api-contract/Problem"
 import { HeadersTooLarge, invalid, type PublicError, RequestTimeout } from "@posthorn/domain/Errors"
@@ -83,8 +83,24 @@ const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: stri
   socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines}\r\n${problem.body}`)
 }
 
+/**
+ * Ends for its fiber when its connection has closed, too. Node calls back only once all is sent, and a fiber that waits for that
+ * would stay for good, with its request and its answer.
+ */
+class Answer<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override end(...given: ReadonlyArray<unknown>): this {
+    const done = given.at(-1)
+    if (typeof done === "function") {
+      if (this.destroyed) process.nextTick(done)
+      else this.once("close", done as () => void)
+    }
+    return super.end(...(given as Parameters<ServerResponse["end"]>)) as this
+  }
+}
+
 export const makeNodeServer = (baseUrl: string, limits: Limits): Server => {
   const server = createServer({
+    ServerResponse: Answer,
     headersTimeout: limits.headersMs,
     // A body that an operation waits for has its own deadline in Admission.ts; this is for those that nobody reads.
     requestTimeout: limits.headersMs + limits.bodyMs,

@@ -144,9 +144,15 @@ export const boundPipelining = (server: Server, { ofAll, ofOne }: PipelineBounds
     socket.on("resume", () => feed(traffic))
     socket.on("close", () => {
       traffic.rest = NOTHING
-      // Node tells only the answer whose turn it was.
-      underWay -= traffic.answers.splice(0).length
       connections.delete(socket)
+      const answers = traffic.answers.splice(0)
+      underWay -= answers.length
+      // Node tells only the answer whose turn it was.
+      for (const answer of answers) {
+        if (answer.socket === socket || answer.destroyed) continue
+        answer.destroyed = true
+        answer.emit("close")
+      }
       turn()
     })
   })

@@ -1,7 +1,9 @@
 import { createServer, type ServerResponse } from "node:http"
-import { connect, type Socket } from "node:net"
+import { connect, Socket } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { defaultConnectionLimits } from "../../src/http/ConnectionLimits.ts"
+import { makeNodeServer } from "../../src/http/NodeServer.ts"
 import { boundPipelining } from "../../src/http/Pipelining.ts"
 
 const AT_ONCE = 16
@@ -84,6 +86,30 @@ describe("pipelining", () => {
         response.writeHead(404, { connection: "close" }).end()
       )
       expect(paths).toEqual(["/a"])
+    })
+  )
+
+  it.effect("§7.1 answers end when their connection has closed, waiting behind another, or made later", () =>
+    Effect.async<void>((resume) => {
+      const server = makeNodeServer("http://x", defaultConnectionLimits)
+      const answers: Array<ServerResponse> = []
+      const ended = new Set<number>()
+      const end = (n: number) =>
+        answers[n]!.end("x", () => {
+          ended.add(n)
+          if (ended.size === AT_ONCE) server.close(() => resume(Effect.void))
+        })
+      server.on("request", (_, response: ServerResponse) => {
+        const n = answers.push(response) - 1
+        if (n === 0 || n === AT_ONCE - 1) response.once("close", () => end(n))
+        else end(n)
+        if (n === AT_ONCE - 1) silent.destroy()
+      })
+      const silent = new Socket()
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as { readonly port: number }
+        silent.connect(port, "127.0.0.1", () => silent.write(askFor("/").repeat(AT_ONCE)))
+      })
     })
   )
 
