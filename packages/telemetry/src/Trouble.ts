@@ -40,7 +40,9 @@ export const makeTrouble = (trouble: string, good: string, level = LogLevel.Warn
           if (now - lastAt < QUIET_MS) return Effect.void
           const before = times
           times = 0
-          return Effect.logInfo(`${good}, after ${Math.round((now - since) / 1000)} s and ${before} failures`)
+          return Effect.logInfo(
+            `${good}, after ${Math.round((now - since) / 1000)} s and ${before === 1 ? "1 failure" : `${before} failures`}`
+          )
         })
   )
   return {

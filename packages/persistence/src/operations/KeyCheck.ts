@@ -17,5 +17,5 @@ export const keyWarning = Effect.gen(function* () {
   const opened = rows.filter((row) => Either.isRight(box.open(row, row.secret)))
   if (opened.length === rows.length) return undefined
   const of = rows.length === LOOKED_AT ? `the first ${LOOKED_AT}` : String(rows.length)
-  return `ENCRYPTION_KEY opens ${opened.length} of ${of} signing secrets: nothing is sent to the other endpoints. Add the key that their secrets were sealed with, separated by a comma.`
+  return `ENCRYPTION_KEY opens ${opened.length} of ${of} signing secrets: nothing is sent to endpoints whose secret it does not open. Add the key that these were sealed with, separated by a comma.`
 })

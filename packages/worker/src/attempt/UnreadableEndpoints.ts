@@ -32,8 +32,7 @@ export class UnreadableEndpoints {
     this.saidAt = now
     const { count } = this
     return Effect.logError(
-      `Deliveries of ${count} ${count === 1 ? "endpoint" : "endpoints"} cannot be prepared`,
-      why
+      `Deliveries of ${count} ${count === 1 ? "endpoint" : "endpoints"} cannot be prepared: ${why}`
     )
   }
 

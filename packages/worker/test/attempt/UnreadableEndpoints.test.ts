@@ -16,9 +16,9 @@ it.effect("§3.4 says once a minute how many endpoints no key opens, and counts 
     yield* TestClock.adjust("2 minutes")
     assert.strictEqual(unreadable.count, 0)
     assert.deepStrictEqual(said, [
-      "Deliveries of 1 endpoint cannot be prepared,why",
-      "Deliveries of 2 endpoints cannot be prepared,why",
-      "Deliveries of 2 endpoints cannot be prepared,why"
+      "Deliveries of 1 endpoint cannot be prepared: why",
+      "Deliveries of 2 endpoints cannot be prepared: why",
+      "Deliveries of 2 endpoints cannot be prepared: why"
     ])
   }).pipe(
     Effect.provide(
