@@ -189,7 +189,13 @@ export const installation = (
       const cost = await serve.look().catch(() => ({ stallMs: 60_000, peakMb: MOST_MB }))
       hasEnded = cost.stallMs === 60_000
       const { peakMb: workPeakMb, stallMs: workStallMs } = await work.look()
-      const keptMb = (await serve.keptMb().catch(() => 0)) - keptAtFirst
+      const kept = async () => (await serve.keptMb().catch(() => 0)) - keptAtFirst
+      let keptMb = await kept()
+      for (let again = 0; again < 3 && keptMb > KEPT_MB; again++) {
+        // What was under way when the attacker stopped is still being answered.
+        await new Promise((resolve) => setTimeout(resolve, 1_500))
+        keptMb = await kept()
+      }
       const bounds: ReadonlyArray<readonly [Breach, number, number]> = [
         ["serve ended", hasEnded ? 1 : 0, 0],
         ["not tried", succeeds && !succeeded.has(name) ? 1 : 0, 0],

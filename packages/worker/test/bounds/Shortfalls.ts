@@ -33,9 +33,6 @@ const OF: Readonly<Record<string, Figures>> = {
   // Nothing of the attacker's ends or is notified within the test: its token server refuses, and deliveries are tried again.
   resendWebhookDelivery: { "not tried": 1 },
   markNotificationRead: { "not tried": 1 },
-  // 23 MB are the pages' before them. 37 MB are of the connections, once, and gone some seconds later.
-  "pipelined, a key set": { kept: 80 },
-  "pipelined, a key set again": { kept: 80 },
   "pipelined, never read": { "serve's loop": 800 },
   "a list, never read": { "serve's loop": 800 },
   // A body of 1 MiB is parsed, checked and stored in one piece.
