@@ -14,7 +14,7 @@ import { preloadIn } from "./Clocks.ts"
 const RESTART_MS = 300
 const LOG_LINES = 8
 const NAME_VARIABLE = "CHAOS_NAME"
-const VERSION = /var VERSION = ("[^"]+");/
+const VERSION = /^var VERSION\s*=\s*("[^"]*");/m
 
 /** A log line without its frame. */
 const messageOf = (line: string): string => {
