@@ -14,10 +14,11 @@ import { NOT_WHOLE, retentionLaws } from "./RetentionLaws.ts"
 import { retain } from "./RetentionRuns.ts"
 import { sessionLaws } from "./SessionLaws.ts"
 
-/** The number of deliveries, and of those that wait. */
+/** The number of deliveries, and of those that wait at enabled endpoints. */
 const COUNTS = `
   select count(*)::integer as all, (count(*) filter (where exists (
-    select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)))::integer as waiting
+    select from posthorn.queue q join posthorn.endpoints e on e.workspace_id = q.workspace_id and e.id = q.endpoint_id
+    where q.workspace_id = d.workspace_id and q.delivery_id = d.id and e.enabled)))::integer as waiting
   from posthorn.deliveries d`
 
 interface Counts {

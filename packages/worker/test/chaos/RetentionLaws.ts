@@ -16,13 +16,19 @@ export const removedByRetention = (log: ReadonlyArray<Logged>): ReadonlyArray<Lo
   return log.filter(({ kind, old }) => kind === "removed" && !deleted.has(old!.endpoint_id as string))
 }
 
-/** Removes nothing younger than the cut-off, nothing that waits, and no dead letter that was not announced. */
+/** Whether the endpoint was disabled then. */
+const wasDisabled = (log: ReadonlyArray<Logged>, endpointId: unknown, moment: number) =>
+  log.findLast(({ at, kind, new: now }) => kind === "endpoint" && at <= moment && now?.id === endpointId)?.new
+    ?.enabled === false
+
+/** Removes nothing younger than the cut-off, nothing that waits at an enabled endpoint, and no dead letter that was not announced. */
 const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<RetentionRun>): NamedJudgement =>
   judgeEach("deliveries removed", removedByRetention(log), ({ at, old }) => {
     const running = runs.filter(({ from, to }) => from <= at && at <= to)
     const kept = Math.min(...running.map(({ keptMs }) => keptMs))
     const age = at - Date.parse(old!.created_at as string)
-    if (!TERMINAL.has(old!.status as string)) return `${old!.id} was removed while it was ${old!.status}`
+    if (!TERMINAL.has(old!.status as string) && !wasDisabled(log, old!.endpoint_id, at))
+      return `${old!.id} was removed while it was ${old!.status}`
     // Kept for whole seconds.
     const tooYoung = age < Math.floor(kept / 1_000) * 1_000
     return (
