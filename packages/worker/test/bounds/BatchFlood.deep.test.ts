@@ -1,10 +1,10 @@
-/** The same of a workspace that publishes batches without pause, to endpoints that answer at once. */
+/** Bounds of a workspace that publishes batches without pause, to endpoints that answer at once. */
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
 import { call } from "./Doors.ts"
 import { flood } from "./Flood.ts"
-import { listen } from "./HostileReceivers.ts"
+import { receiverAtOnce } from "./HostileReceivers.ts"
 import { installation } from "./Installation.ts"
 
 const EVENTS = 200
@@ -17,15 +17,7 @@ layer(TestPg, { excludeTestServices: true })("bounds of publishing", (it) => {
     () =>
       Effect.gen(function* () {
         const { attacker, judge, url } = yield* installation(["EVENT_PUBLISH"])
-        const receiver = yield* Effect.acquireRelease(
-          Effect.promise(() =>
-            listen({
-              name: "at once",
-              answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            })
-          ),
-          ({ close }) => Effect.promise(close)
-        )
+        const receiver = yield* receiverAtOnce
         const path = "/workspaces/attacker"
         const headers = { authorization: `Bearer ${attacker.token}`, "content-type": "application/json" }
         const webhook = JSON.stringify({ url: receiver.url, eventTypes: ["batch.flood"] })

@@ -6,6 +6,7 @@ import type { Server } from "node:net"
 import { createServer as createTcpServer, type Socket } from "node:net"
 import { createServer as createTlsServer, type TlsOptions } from "node:tls"
 import { type Certificate, certificate } from "@posthorn/testkit/Certificates"
+import { Effect } from "effect"
 
 export interface Hostile {
   readonly name: string
@@ -193,3 +194,14 @@ export const listen = ({ answer, tls }: Hostile): Promise<Listening> => {
     })
   )
 }
+
+/** A receiver that answers at once, until the scope ends. */
+export const receiverAtOnce = Effect.acquireRelease(
+  Effect.promise(() =>
+    listen({
+      name: "at once",
+      answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+    })
+  ),
+  ({ close }) => Effect.promise(close)
+)

@@ -1,10 +1,10 @@
-/** The same of replay jobs: one keeps a third of its speed while three other workspaces have theirs. */
+/** Bounds of replay jobs: one keeps a third of its speed while three other workspaces have theirs. */
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { untilAsked } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import { call } from "./Doors.ts"
-import { listen } from "./HostileReceivers.ts"
+import { receiverAtOnce } from "./HostileReceivers.ts"
 import { installation } from "./Installation.ts"
 
 const EVENTS = 600
@@ -24,15 +24,7 @@ layer(TestPg, { excludeTestServices: true })("bounds of replays", (it) => {
     () =>
       Effect.gen(function* () {
         const { enter, url } = yield* installation(["REST_READ", "REST_WRITE", "EVENT_PUBLISH"])
-        const receiver = yield* Effect.acquireRelease(
-          Effect.promise(() =>
-            listen({
-              name: "at once",
-              answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            })
-          ),
-          ({ close }) => Effect.promise(close)
-        )
+        const receiver = yield* receiverAtOnce
 
         /** A workspace whose endpoints were disabled when events came; what replays those of one, and gives how many a second. */
         const missed = async (slug: string, endpoints: number) => {
