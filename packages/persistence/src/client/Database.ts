@@ -19,7 +19,7 @@ import { type Limits, sessionOf } from "./Session.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
 const IDLE_TIMEOUT = Duration.seconds(30)
-/** Then a connection that is given back is closed, and with it the statements that it has prepared. */
+/** A connection that is older is closed when it is released, and with it the statements that it has prepared. */
 const LIFETIME = Duration.hours(1)
 
 const INT8 = 20
@@ -99,7 +99,9 @@ const connect = (options: DatabaseOptions) =>
     const made = Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
     if (!sessions.kept)
       yield* keepsSessions.pipe(
-        Effect.tap((kept) => Effect.sync(() => Object.assign(sessions, { kept }))),
+        Effect.map((kept) => {
+          sessions.kept = kept
+        }),
         Effect.provide(DedicatedConnection.layer),
         Effect.provide(made),
         Effect.ignore,

@@ -10,7 +10,7 @@ const busy = () => {
   while (performance.now() < until);
 }
 
-const crowd = (count: number) =>
+const requestsOf = (count: number) =>
   Effect.gen(function* () {
     const turns = new Turns()
     const begun: Array<string> = []
@@ -33,7 +33,7 @@ const crowd = (count: number) =>
 
 it.live("§7.1 a caller's single request begins after one of another's thousand, which keep their order", () =>
   Effect.gen(function* () {
-    const { begun, many, one } = yield* crowd(200)
+    const { begun, many, one } = yield* requestsOf(200)
     yield* Fiber.joinAll([...many, one])
     // Those that began before it came, in one slice, and one turn.
     expect(begun.indexOf("one")).toBeLessThan(6)
@@ -43,7 +43,7 @@ it.live("§7.1 a caller's single request begins after one of another's thousand,
 
 it.live("§7.1 requests whose client has gone are not begun, and leave nothing behind", () =>
   Effect.gen(function* () {
-    const { begun, many, one } = yield* crowd(200)
+    const { begun, many, one } = yield* requestsOf(200)
     yield* Fiber.interruptAll(many)
     yield* Fiber.join(one)
     expect(begun.length).toBeLessThan(12)

@@ -1,6 +1,6 @@
 /**
  * Endpoints whose secret or request no key of this worker opens. The log has their number once a minute, however many deliveries
- * wait for them. The sweep tries each of them again. An endpoint that has another secret is tried at once (Intake.usable).
+ * wait for them. The sweep tries each of them again. An endpoint that has another secret or profile is tried at once (Intake.usable).
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Effect } from "effect"

@@ -99,7 +99,7 @@ export class Intake {
     }
   }
 
-  /** The endpoint was enabled, or has another secret. */
+  /** The endpoint was enabled, or has another secret or request profile. */
   usable(endpoint: LaneKey): void {
     const { backlog, lanes, leases } = this.parts
     if (leases.owns(endpoint.shard)) backlog.readFrom(lanes.of(endpoint), BEGINNING)

@@ -12,7 +12,7 @@ export interface Owner {
   readonly lost: (shard: number) => void
   /** See HandOver.ts. */
   readonly handOver: (shard: number) => Effect.Effect<void>
-  /** Nothing of the shard is in flight, unrecorded or in doubt: it is given back cleanly. */
+  /** Nothing of the shard is in flight, unrecorded or in doubt: it is released. */
   readonly idle: (shard: number) => boolean
 }
 

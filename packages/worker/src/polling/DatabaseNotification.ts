@@ -18,7 +18,7 @@ export type DatabaseNotification =
       readonly failures: number
       readonly shard: number
     }
-  /** The endpoint was enabled, or has another secret. */
+  /** The endpoint was enabled, or has another secret or request profile. */
   | { readonly kind: "usable"; readonly endpoint: LaneKey }
   | { readonly kind: "policy"; readonly workspaceId: WorkspaceId }
 

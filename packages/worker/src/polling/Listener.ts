@@ -21,7 +21,7 @@ export interface Hearer {
   readonly published: (row: DueRow) => void
   /** `failures` attempts in a row have failed. */
   readonly endpointChanged: (endpointId: string, failures: number, shard: number) => void
-  /** The endpoint was enabled, or has another secret. */
+  /** The endpoint was enabled, or has another secret or request profile. */
   readonly endpointUsable: (endpoint: LaneKey) => void
   readonly policyChanged: (workspaceId: string) => void
 }

@@ -12,7 +12,7 @@ type News =
   | { readonly kind: "anywhere" }
   /** There is room in memory, or another shard. */
   | { readonly kind: "goOn" }
-  /** The endpoint was enabled, or has another secret. */
+  /** The endpoint was enabled, or has another secret or request profile. */
   | { readonly kind: "usable"; readonly endpoint: LaneKey }
   | { readonly kind: "delivery"; readonly row: DueRow }
 

@@ -48,7 +48,7 @@ export class Shares {
     for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
   }
 
-  /** Takes everything from a worker that is taken for dead: its shards were not given back cleanly. */
+  /** Takes everything from a worker that is taken for dead: its shards were not released. */
   abandon(worker: Worker): void {
     for (const shard of worker.shards) this.owners.set(shard, null)
     worker.shards.clear()
