@@ -4,7 +4,7 @@
 create domain posthorn.attempt_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text])));
 create domain posthorn.delivery_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])));
 create domain posthorn.duration_ms as integer CHECK ((VALUE >= 0));
-create domain posthorn.failure_detail as text collate "C" CHECK ((VALUE = ANY (ARRAY['connection_refused'::text, 'connection_reset'::text, 'host_unreachable'::text, 'closed_before_answer'::text, 'certificate_expired'::text, 'certificate_wrong_name'::text, 'certificate_unknown_issuer'::text, 'certificate_missing_intermediate'::text, 'certificate_self_signed'::text, 'no_tls'::text])));
+create domain posthorn.failure_detail as text collate "C" CHECK ((VALUE = ANY (ARRAY['refused'::text, 'reset'::text, 'unreachable'::text, 'closed_early'::text, 'connect_timeout'::text, 'certificate_expired'::text, 'certificate_not_yet_valid'::text, 'wrong_host'::text, 'unknown_issuer'::text, 'incomplete_chain'::text, 'self_signed'::text, 'tls_version'::text, 'not_tls'::text, 'tls_other'::text])));
 create domain posthorn.failure_reason as text collate "C" CHECK ((VALUE = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text, 'proxy_failed'::text, 'auth_failed'::text])));
 create domain posthorn.kept_body as text CHECK ((octet_length(VALUE) <= 2048));
 create domain posthorn.kept_headers as text CHECK ((octet_length(VALUE) <= 8192));

@@ -30,7 +30,7 @@ export const FailureReason = Verdict.FailureReason.annotations({ identifier: "Fa
 
 export const FailureDetail = NullOr(
   Verdict.FailureDetail.annotations({ identifier: "FailureDetail" }),
-  "What the failure of the connection, or of TLS, was; null where there is no more to say. `certificate_missing_intermediate`: only the receiver's own certificate came, and no known authority signed that.",
+  "What the failure of the connection, or of TLS, was; null where there is no more to say. `incomplete_chain`: only the receiver's own certificate came, and no known authority signed that.",
   null
 )
 

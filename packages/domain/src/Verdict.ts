@@ -38,16 +38,20 @@ export type FailureReason = typeof FailureReason.Type
 
 /** What a failure to connect, or of TLS, was; never the receiver's words. `posthorn.failure_detail` has the same list. */
 export const FailureDetail = Schema.Literal(
-  "connection_refused",
-  "connection_reset",
-  "host_unreachable",
-  "closed_before_answer",
+  "refused",
+  "reset",
+  "unreachable",
+  "closed_early",
+  "connect_timeout",
   "certificate_expired",
-  "certificate_wrong_name",
-  "certificate_unknown_issuer",
-  "certificate_missing_intermediate",
-  "certificate_self_signed",
-  "no_tls"
+  "certificate_not_yet_valid",
+  "wrong_host",
+  "unknown_issuer",
+  "incomplete_chain",
+  "self_signed",
+  "tls_version",
+  "not_tls",
+  "tls_other"
 )
 export type FailureDetail = typeof FailureDetail.Type
 

@@ -272,6 +272,8 @@ an expired certificate that is known as one | 3*ok 4*tls_failed | failing: tls_f
 a receiver without TLS | 4*tls_failed | failing: tls_failed medium, 4 in a row since 0, of 3 2 1
     does not speak TLS
     put TLS in front
+no connection in time | 4*request_timeout | failing: timing_out medium, 4 in a row since 0, of 3 2 1
+    No connection to the receiver is made within the deadline
 invalid_response in a row | 3*ok 4*invalid_response | failing: not_http medium, 4 in a row since 3, of 6 5 4
 `
 
@@ -327,10 +329,11 @@ const more: Readonly<Record<string, More>> = {
   "404, another URL, and nothing sent since": { changes: [moved(14.5)] },
   "timeouts, another request, and delivered since": { changes: [change(8.5, "endpoint_updated", "request")] },
   "flapping that ended with a new URL": { changes: [moved(17.5)] },
-  "a port that refuses": { failed: { failureDetail: "connection_refused" } },
-  "closed before an answer": { failed: { failureDetail: "closed_before_answer", durationMs: 1_500 } },
+  "a port that refuses": { failed: { failureDetail: "refused" } },
+  "closed before an answer": { failed: { failureDetail: "closed_early", durationMs: 1_500 } },
   "an expired certificate that is known as one": { failed: { failureDetail: "certificate_expired" } },
-  "a receiver without TLS": { failed: { failureDetail: "no_tls" } },
+  "no connection in time": { failed: { failureDetail: "connect_timeout" } },
+  "a receiver without TLS": { failed: { failureDetail: "not_tls" } },
   "more attempts than were read": { olderAttempts: true }
 }
 

@@ -21,6 +21,7 @@
  *
  * Implements undici's first handler interface: the newer one parses all of every answer's headers.
  */
+import type { FailureDetail } from "@posthorn/domain/Verdict"
 import type { Dispatcher } from "undici"
 import { storedBody } from "./BodyPrefix.ts"
 import type { Connection, ConnectionUser } from "./Connection.ts"
@@ -92,8 +93,9 @@ export class Exchange implements ConnectionUser {
   /** `timer` has run out. Meanwhile the answer may have ended, or its head may have arrived and started the other deadline. */
   onDeadline(timer: NodeJS.Timeout): void {
     if (this.settled || this.timer !== timer) return
-    if (this.status === null) this.fail(this.connection.lateness)
-    else this.settle(null)
+    const { alive, lateness } = this.connection
+    if (this.status !== null) this.settle(null)
+    else this.fail(lateness, lateness === "request_timeout" && !alive ? "connect_timeout" : undefined)
   }
 
   onConnect(): void {}
@@ -134,7 +136,10 @@ export class Exchange implements ConnectionUser {
     else if (failure === "no_turn") this.abandon(failure)
     else if (this.status !== null) this.settle(null)
     else if (this.stale(cause)) this.resend()
-    else this.fail(failure ?? whileWaiting(cause, answers.received > 0), cause)
+    else {
+      const reason = failure ?? whileWaiting(cause, answers.received > 0)
+      this.fail(reason, detailOf(reason, cause))
+    }
   }
 
   flooded(): void {
@@ -159,12 +164,12 @@ export class Exchange implements ConnectionUser {
     this.connection.dispatch(this.options, this)
   }
 
-  private fail(reason: TransportFailure, cause?: Error): void {
+  private fail(reason: TransportFailure, detail?: FailureDetail): void {
     this.finish({
       durationMs: this.elapsed(),
       httpStatus: null,
       failureReason: reason,
-      failureDetail: cause && detailOf(reason, cause),
+      failureDetail: detail,
       responseBody: null
     })
   }

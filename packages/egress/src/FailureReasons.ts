@@ -36,35 +36,41 @@ export const detailOf = (
   const { code = "", syscall } = error
   if (reason === "connection_failed")
     return code === "UND_ERR_SOCKET" || (code === "ECONNRESET" && syscall === undefined)
-      ? "closed_before_answer"
+      ? "closed_early"
       : CONNECTION_DETAILS[code]
   if (reason !== "tls_failed") return undefined
-  return NOT_TLS.test(`${code} ${error.message}`) ? "no_tls" : TLS_DETAILS[code]
+  const words = `${code} ${error.message}`
+  if (NOT_TLS.test(words)) return "not_tls"
+  return TLS_VERSION.test(words) ? "tls_version" : (TLS_DETAILS[code] ?? "tls_other")
 }
 
 const CONNECTION_DETAILS: Readonly<Record<string, FailureDetail>> = {
-  ECONNREFUSED: "connection_refused",
-  ECONNRESET: "connection_reset",
-  ECONNABORTED: "connection_reset",
-  EPIPE: "connection_reset",
-  ETIMEDOUT: "host_unreachable",
-  EHOSTUNREACH: "host_unreachable",
-  ENETUNREACH: "host_unreachable"
+  ECONNREFUSED: "refused",
+  ECONNRESET: "reset",
+  ECONNABORTED: "reset",
+  EPIPE: "reset",
+  ETIMEDOUT: "connect_timeout",
+  EHOSTUNREACH: "unreachable",
+  ENETUNREACH: "unreachable"
 }
 
 /** A server that sends only its own certificate, signed by an authority of its own, looks like one that forgets an intermediate. */
 const TLS_DETAILS: Readonly<Record<string, FailureDetail>> = {
   CERT_HAS_EXPIRED: "certificate_expired",
-  ERR_TLS_CERT_ALTNAME_INVALID: "certificate_wrong_name",
-  SELF_SIGNED_CERT_IN_CHAIN: "certificate_unknown_issuer",
-  UNABLE_TO_GET_ISSUER_CERT: "certificate_unknown_issuer",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate_unknown_issuer",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_missing_intermediate",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "certificate_self_signed"
+  CERT_NOT_YET_VALID: "certificate_not_yet_valid",
+  ERR_TLS_CERT_ALTNAME_INVALID: "wrong_host",
+  SELF_SIGNED_CERT_IN_CHAIN: "unknown_issuer",
+  UNABLE_TO_GET_ISSUER_CERT: "unknown_issuer",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "unknown_issuer",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "incomplete_chain",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "self_signed"
 }
 
 /** OpenSSL's words about a first record that is none of TLS. */
 const NOT_TLS = /wrong.version.number|packet.length.too.long|http.request/i
+
+/** OpenSSL's words about versions that do not meet: its own, and those of a receiver's alert. */
+const TLS_VERSION = /unsupported.protocol|alert.protocol.version|version.too.low/i
 
 const NETWORK_ERRORS = new Set([
   "ECONNRESET",

@@ -72,8 +72,13 @@ describe("deadlines", () => {
         { concurrency: "unbounded" }
       )
 
+      expect(observations.map(({ failureDetail }) => failureDetail)).toEqual([
+        "connect_timeout",
+        undefined,
+        undefined
+      ])
       for (const observation of observations) {
-        expect(seen(observation)).toEqual(failed("request_timeout"))
+        expect(observation.failureReason).toBe("request_timeout")
         expect(observation.durationMs).toBeGreaterThanOrEqual(299)
         expect(observation.durationMs).toBeLessThan(300 + LATENESS_MS)
       }
@@ -117,7 +122,7 @@ describe("deadlines", () => {
 
       const observation = yield* send(to("https://slow.example/"))
 
-      expect(seen(observation)).toEqual(failed("request_timeout"))
+      expect(seen(observation)).toEqual(failed("request_timeout", "connect_timeout"))
     })
   )
 

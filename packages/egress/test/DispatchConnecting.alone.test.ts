@@ -14,10 +14,10 @@ describe("connecting", () => {
   it.scopedLive("§4.5 calls it connection_failed when nobody listens, or nobody ever answers", () =>
     Effect.gen(function* () {
       const closed = yield* Effect.scoped(Effect.map(makeReceiver(), ({ url }) => url("/ok")))
-      expect(yield* observe(closed)).toEqual(failed("connection_failed", "connection_refused"))
+      expect(yield* observe(closed)).toEqual(failed("connection_failed", "refused"))
       for (const [accept, detail] of [
-        ["reset", "connection_reset"],
-        ["hang-up", "closed_before_answer"]
+        ["reset", "reset"],
+        ["hang-up", "closed_early"]
       ] as const)
         for (const options of [{ accept }, { accept, tls: "valid" }] as const) {
           const { url } = yield* makeReceiver(options)
@@ -125,9 +125,9 @@ describe("connecting", () => {
     Effect.gen(function* () {
       for (const [tls, detail] of [
         ["expired", "certificate_expired"],
-        ["other-name", "certificate_wrong_name"],
-        ["other-ca", "certificate_missing_intermediate"],
-        ["self-signed", "certificate_self_signed"]
+        ["other-name", "wrong_host"],
+        ["other-ca", "incomplete_chain"],
+        ["self-signed", "self_signed"]
       ] as const) {
         const receiver = yield* makeReceiver({ tls })
         const { send } = yield* dispatcher()
@@ -149,7 +149,7 @@ describe("connecting", () => {
       const { port } = chained.address() as AddressInfo
 
       expect(yield* observe(`https://127.0.0.1:${port}/`, { ca: undefined })).toEqual(
-        failed("tls_failed", "certificate_unknown_issuer")
+        failed("tls_failed", "unknown_issuer")
       )
     })
   )
@@ -169,7 +169,7 @@ describe("connecting", () => {
           })
       )
 
-      expect(yield* observe(receiver.url("/ok"))).toEqual(failed("tls_failed", "certificate_self_signed"))
+      expect(yield* observe(receiver.url("/ok"))).toEqual(failed("tls_failed", "self_signed"))
     })
   )
 
@@ -183,7 +183,7 @@ describe("connecting", () => {
         expect(yield* observe(receiver.url("/ok", host), { resolve }), host).toEqual(ok)
       }
       expect(yield* observe(receiver.url("/ok", "elsewhere.test"), { resolve })).toEqual(
-        failed("tls_failed", "certificate_wrong_name")
+        failed("tls_failed", "wrong_host")
       )
     })
   )
@@ -196,7 +196,7 @@ describe("connecting", () => {
         const secure = yield* makeReceiver({ tls: "valid" })
 
         expect(yield* observe(plain.url("/ok").replace("http:", "https:"))).toEqual(
-          failed("tls_failed", "no_tls")
+          failed("tls_failed", "not_tls")
         )
         expect(yield* observe(secure.url("/ok").replace("https:", "http:"))).toMatchObject({
           httpStatus: null

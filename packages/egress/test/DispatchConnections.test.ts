@@ -88,7 +88,7 @@ describe("connections", () => {
 
       const observation = yield* send(to(receiver.url("/empty-reply")))
 
-      expect(seen(observation)).toEqual(failed("connection_failed", "closed_before_answer"))
+      expect(seen(observation)).toEqual(failed("connection_failed", "closed_early"))
       expect(receiver.received.map(({ target }) => target)).toEqual(["/ok", "/empty-reply", "/empty-reply"])
     })
   )

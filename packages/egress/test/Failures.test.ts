@@ -24,15 +24,18 @@ describe("Failures", () => {
 
   const reset = Object.assign(coded("ECONNRESET"), { syscall: "read" })
   it.each([
-    [coded("ECONNREFUSED"), "connection_failed", "connection_refused"],
-    [reset, "connection_failed", "connection_reset"],
+    [coded("ECONNREFUSED"), "connection_failed", "refused"],
+    [reset, "connection_failed", "reset"],
     // What Node says when a connection ends during a TLS handshake.
-    [coded("ECONNRESET"), "connection_failed", "closed_before_answer"],
-    [coded("EHOSTUNREACH"), "connection_failed", "host_unreachable"],
-    [coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY"), "tls_failed", "certificate_unknown_issuer"],
+    [coded("ECONNRESET"), "connection_failed", "closed_early"],
+    [coded("EHOSTUNREACH"), "connection_failed", "unreachable"],
+    [coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY"), "tls_failed", "unknown_issuer"],
+    [coded("CERT_NOT_YET_VALID"), "tls_failed", "certificate_not_yet_valid"],
+    [coded("ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"), "tls_failed", "tls_version"],
+    [coded("ERR_SSL_UNSUPPORTED_PROTOCOL"), "tls_failed", "tls_version"],
     [new AddressRefused(), "connection_failed", undefined],
     [coded("ECONNREFUSED"), "proxy_failed", undefined],
-    [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), "tls_failed", undefined]
+    [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), "tls_failed", "tls_other"]
   ] as const)("§4.5 says more of %s of %s: %s", (error, reason, detail) => {
     expect(detailOf(reason, error)).toBe(detail)
   })

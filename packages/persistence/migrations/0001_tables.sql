@@ -310,9 +310,9 @@ create domain posthorn.attempt_status as text collate "C" check (value in ('deli
 create domain posthorn.duration_ms as integer check (value >= 0);
 create domain posthorn.failure_reason as text collate "C" check (value in ('http_status', 'request_timeout', 'connection_failed',
   'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url', 'proxy_failed', 'auth_failed'));
-create domain posthorn.failure_detail as text collate "C" check (value in ('connection_refused', 'connection_reset', 'host_unreachable',
-  'closed_before_answer', 'certificate_expired', 'certificate_wrong_name', 'certificate_unknown_issuer', 'certificate_missing_intermediate',
-  'certificate_self_signed', 'no_tls'));
+create domain posthorn.failure_detail as text collate "C" check (value in ('refused', 'reset', 'unreachable', 'closed_early',
+  'connect_timeout', 'certificate_expired', 'certificate_not_yet_valid', 'wrong_host', 'unknown_issuer', 'incomplete_chain',
+  'self_signed', 'tls_version', 'not_tls', 'tls_other'));
 create domain posthorn.sent_url as text check (length(value) <= 2048);
 create domain posthorn.kept_headers as text check (octet_length(value) <= 8192);
 create domain posthorn.kept_body as text check (octet_length(value) <= 2048);

@@ -3,6 +3,7 @@
  * here changes anything.
  */
 
+import { failureInWords } from "@posthorn/domain/FailureWords"
 import {
   describeOffset,
   describeSlowness,
@@ -233,11 +234,6 @@ const workers = Effect.map(
   }
 )
 
-const REASONS: Readonly<Record<DoctorChecks.OutOfReach, string>> = {
-  tls_failed: "the certificate is not trusted or has expired",
-  dns_failed: "the name cannot be resolved",
-  connection_failed: "nobody answers there"
-}
 const SHOWN = 5
 
 const receivers = Effect.map(
@@ -248,8 +244,12 @@ const receivers = Effect.map(
       : [
           ...found
             .slice(0, SHOWN)
-            .map(({ id, reason, url }) =>
-              note("receivers", "receiver_away", `${id} ${new URL(url).host}: ${REASONS[reason]}`)
+            .map(({ detail, id, reason, url }) =>
+              note(
+                "receivers",
+                "receiver_away",
+                `${id} ${new URL(url).host}: ${failureInWords(reason, null, detail)}`
+              )
             ),
           ...(found.length > SHOWN
             ? [note("receivers", "receivers_away", `and ${found.length - SHOWN} more`)]

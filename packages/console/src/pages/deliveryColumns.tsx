@@ -1,8 +1,9 @@
 /** The columns of deliveries in all lists. */
+import { failureInWords } from "@posthorn/domain/FailureWords"
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useSession } from "../session/session.tsx"
-import { reasonOf, StatusBadge } from "../ui/Status.tsx"
+import { StatusBadge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { duration, Time, useNow } from "../ui/Time.tsx"
 import { type Trying, useMostAttempts, useWaitsFor } from "./policies.ts"
@@ -17,7 +18,7 @@ export const REPLAYABLE: ReadonlyArray<string> = ["failed", "failed_permanent", 
 const SHARE = "w-[22%] max-w-0"
 
 const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: DeliveryRow) => {
-  const text = reasonOf(lastFailureReason, lastHttpStatus)
+  const text = failureInWords(lastFailureReason, lastHttpStatus)
   return text === "" ? (
     <span className="text-faint">–</span>
   ) : (

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { FailureReason } from "@posthorn/domain/Verdict"
+import { FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Clock, Effect, Schema } from "effect"
 import { DedicatedConnections } from "../client/DedicatedConnection.ts"
 import { Count, Id } from "../client/internal/Columns.ts"
@@ -32,9 +32,13 @@ const Now = Schema.Struct({ now: Schema.Number })
 const Missing = Schema.Struct({ missing: Schema.String })
 
 const OutOfReach = FailureReason.pipe(Schema.pickLiteral("tls_failed", "dns_failed", "connection_failed"))
-export type OutOfReach = typeof OutOfReach.Type
 
-const FailingEndpoint = Schema.Struct({ id: Id("endpoint"), url: Schema.String, reason: OutOfReach })
+const FailingEndpoint = Schema.Struct({
+  id: Id("endpoint"),
+  url: Schema.String,
+  reason: OutOfReach,
+  detail: Schema.NullOr(FailureDetail)
+})
 
 export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
@@ -134,13 +138,14 @@ const LOOKED_AT = 1_000
 export const unreachable = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, FailingEndpoint)`
-    select e.id, e.url, d.last_failure_reason as reason
+    select e.id, e.url, d.last_failure_reason as reason, a.failure_detail as detail
     from (select * from posthorn.endpoints where enabled and consecutive_failures > 0 limit ${LOOKED_AT}) e
     cross join lateral (
-      select last_failure_reason from posthorn.deliveries d
+      select d.id, d.attempts, d.last_failure_reason from posthorn.deliveries d
       where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.last_attempt_at is not null
       order by d.id desc limit 1
     ) d
+    left join posthorn.attempts a on a.workspace_id = e.workspace_id and a.delivery_id = d.id and a.ordinal = d.attempts
     where d.last_failure_reason in ${sql.in(OutOfReach.literals)}
     order by e.id`
 )

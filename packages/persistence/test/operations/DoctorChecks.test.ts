@@ -37,6 +37,9 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
       yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status,
           attempts, last_failure_reason, last_attempt_at, created_at)
         values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't', 'failed', 1, 'tls_failed', now(), now())`
+      yield* sql`insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, failure_reason,
+          failure_detail, url, request_headers, trace_id)
+        values ('wsp_1', 'whd_1', 1, 'att_1', 'failed', now(), 1, 'tls_failed', 'not_tls', 'https://e.example.com/', '{}', 't')`
       const role = `reader_${(yield* sql<{ name: string }>`select current_database() as name`)[0]!.name}`
       const missing = sql
         .withTransaction(
@@ -50,7 +53,7 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
         .pipe(Effect.flip)
 
       expect(yield* DoctorChecks.unreachable).toEqual([
-        { id: "whe_1", url: "https://e.example.com/", reason: "tls_failed" }
+        { id: "whe_1", url: "https://e.example.com/", reason: "tls_failed", detail: "not_tls" }
       ])
       expect(yield* missing).toContain("update posthorn.queue")
     })

@@ -15,7 +15,7 @@ export interface ReceiverCase {
 export interface Outcome {
   readonly httpStatus: number | null
   readonly failureReason: "request_timeout" | "connection_failed" | "invalid_response" | null
-  readonly failureDetail?: "closed_before_answer" | "connection_reset"
+  readonly failureDetail?: "closed_early" | "reset"
   /** Null for absent. */
   readonly responseBody: string | null
 }

@@ -12,8 +12,8 @@ export const unanswered: ReadonlyArray<ReceiverCase> = [
     },
     "request deadline"
   ),
-  leadingTo(nothing("connection_failed", "closed_before_answer"), { "/empty-reply": (a) => a.close() }),
-  leadingTo(nothing("connection_failed", "connection_reset"), {
+  leadingTo(nothing("connection_failed", "closed_early"), { "/empty-reply": (a) => a.close() }),
+  leadingTo(nothing("connection_failed", "reset"), {
     "/reset-before-headers": (a) => a.reset()
   }),
   leadingTo(nothing("invalid_response"), {

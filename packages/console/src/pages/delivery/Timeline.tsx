@@ -1,11 +1,11 @@
 /** A delivery's timeline: past attempts, newest last, then those still to come if it keeps failing. */
+import { failureInWords } from "@posthorn/domain/FailureWords"
 import { useState } from "react"
 import type { ItemOf } from "../../api/contract.ts"
 import type { DeliveryDetail } from "../../api/shapes.ts"
 import { Code } from "../../ui/Code.tsx"
 import { CopyButton } from "../../ui/Copy.tsx"
 import { Icon, type IconName } from "../../ui/Icon.tsx"
-import { reasonOf } from "../../ui/Status.tsx"
 import { duration, Time, useCountdown } from "../../ui/Time.tsx"
 import { type Trying, useMostAttempts, useWaitsFor } from "../policies.ts"
 import { curlOf } from "./curl.ts"
@@ -90,7 +90,7 @@ const Made = ({ attempt, body, isLast }: { attempt: Attempt; isLast: boolean; bo
           className="flex min-h-6 w-full flex-wrap items-baseline gap-x-3 gap-y-0.5 rounded text-start text-sm"
         >
           <span className="font-medium">
-            {reasonOf(attempt.failureReason, attempt.httpStatus, attempt.failureDetail)}
+            {failureInWords(attempt.failureReason, attempt.httpStatus, attempt.failureDetail)}
           </span>
           <span className="text-faint">
             attempt {attempt.ordinal} · {duration(attempt.durationMs)}

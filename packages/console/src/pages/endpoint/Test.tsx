@@ -1,4 +1,5 @@
 /** Sends a test event and watches it until its first attempt has an outcome. */
+import { failureInWords } from "@posthorn/domain/FailureWords"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Answer, Request } from "../../api/contract.ts"
@@ -8,7 +9,7 @@ import { Button, type Look } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
 import { Icon } from "../../ui/Icon.tsx"
 import { Refusal } from "../../ui/States.tsx"
-import { reasonOf, StatusBadge } from "../../ui/Status.tsx"
+import { StatusBadge } from "../../ui/Status.tsx"
 import { duration } from "../../ui/Time.tsx"
 
 type Delivery = Answer<"getWebhookDelivery">
@@ -42,7 +43,7 @@ export const Outcome = ({ delivery }: { delivery: Delivery | undefined }) => {
           <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <StatusBadge status={delivery.status} />
             <span className="font-medium">
-              {reasonOf(delivery.lastFailureReason, delivery.lastHttpStatus)}
+              {failureInWords(delivery.lastFailureReason, delivery.lastHttpStatus)}
             </span>
             {delivery.lastDurationMs === null ? null : (
               <span className="text-faint">in {duration(delivery.lastDurationMs)}</span>

@@ -98,10 +98,19 @@ export const inSeconds = (ms: number) => {
   return `${seconds} ${seconds === 1 ? "second" : "seconds"}`
 }
 
-const timingOut = ({ evidence, successes }: Facts): Cause => {
+const noConnection = (what: (facts: Facts) => string) =>
+  wrongAddress(
+    what,
+    "Correct its host or port, if they are wrong. Else see that the receiver is up and lets Posthorn's addresses in."
+  )
+
+const timingOut = (facts: Facts): Cause => {
+  const { evidence, example, successes } = facts
   const sample = successes.slice(0, SLOW_SAMPLE).map(({ durationMs }) => durationMs)
   const slow = sample.length >= 3 && median(sample) >= evidence.requestTimeoutMs / 4
   const deadline = `the deadline of ${inSeconds(evidence.requestTimeoutMs)}`
+  if (example.failureDetail === "connect_timeout")
+    return noConnection(() => `No connection to the receiver is made within ${deadline}`)(facts)
   return {
     summary: slow
       ? `The receiver had become slow, and now does not answer within ${deadline}.`
@@ -122,21 +131,29 @@ const timingOut = ({ evidence, successes }: Facts): Cause => {
 /** What certificates fail for, and what whoever runs the receiver does about it. */
 const CERTIFICATES: Partial<Record<FailureDetail, readonly [what: string, remedy: string]>> = {
   certificate_expired: ["The receiver's certificate has expired", "Renew it."],
-  certificate_wrong_name: [
+  certificate_not_yet_valid: [
+    "The receiver's certificate is not valid yet",
+    "Serve one that is valid now, and see that the clocks are right."
+  ],
+  wrong_host: [
     "The receiver's certificate is for other host names than the URL's",
     "Serve one for the URL's host."
   ],
-  certificate_unknown_issuer: [
+  unknown_issuer: [
     "No known authority issued the receiver's certificate",
     "Use one of a public authority. The operator can make a private one known by NODE_EXTRA_CA_CERTS."
   ],
-  certificate_missing_intermediate: [
+  incomplete_chain: [
     "The receiver shows only its own certificate, and no known authority signed that: the intermediate one is missing, or the authority is private",
     "Serve the whole chain (certbot's fullchain.pem). The operator can make a private authority known by NODE_EXTRA_CA_CERTS."
   ],
-  certificate_self_signed: [
+  self_signed: [
     "The receiver's certificate is signed by itself",
     "Use one of a public authority, such as Let's Encrypt."
+  ],
+  tls_version: [
+    "The receiver speaks none of the versions of TLS that are safe",
+    "Let it speak TLS 1.3, or 1.2 with ECDHE."
   ]
 }
 
@@ -148,7 +165,7 @@ const tlsFailed = (facts: Facts): Cause => {
     const cause = wrongAddress(() => what, "Or correct the URL, if it is the wrong host.")(facts)
     return { ...cause, steps: [person(`On the receiver's side: ${remedy}`), ...cause.steps] }
   }
-  if (failureDetail === "no_tls") {
+  if (failureDetail === "not_tls") {
     const cause = wrongAddress(
       () => "What listens at the URL's port does not speak TLS",
       "Use the port on which it does."
@@ -208,15 +225,16 @@ const receiversSide =
     steps: [person(remedy)]
   })
 
-const unreachable = ({ durationMs, failureDetail }: SeenAttempt): string => {
+const unreachable = ({ example: { durationMs, failureDetail } }: Facts): string => {
   switch (failureDetail) {
-    case "connection_refused":
+    case "refused":
       return "The receiver's host refuses connections to this port"
-    case "connection_reset":
+    case "reset":
       return "The receiver resets the connection"
-    case "host_unreachable":
+    case "unreachable":
+    case "connect_timeout":
       return "The receiver's host cannot be reached"
-    case "closed_before_answer":
+    case "closed_early":
       return `The receiver closes the connection before it answers, after ${inSeconds(durationMs)}`
     default:
       return "No connection to the receiver can be made"
@@ -248,10 +266,7 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
     () => "The URL's host name does not resolve",
     "Correct the host name, or its DNS."
   ),
-  unreachable: wrongAddress(
-    ({ example }) => unreachable(example),
-    "Correct its host or port, if they are wrong. Else see that the receiver is up and lets Posthorn's addresses in."
-  ),
+  unreachable: noConnection(unreachable),
   not_http: wrongAddress(
     () => "What answers is not HTTP, or gives no usable status",
     "Check the URL's port."
