@@ -72,6 +72,7 @@ create table posthorn.attempts (
 );
 CREATE TRIGGER attempts_immutable BEFORE UPDATE ON posthorn.attempts FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_all_but_purging();
 CREATE TRIGGER attempts_kept AFTER DELETE ON posthorn.attempts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_lone_removal();
+CREATE TRIGGER attempts_not_emptied BEFORE TRUNCATE ON posthorn.attempts FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.audit_events (
   workspace_id text collate "C" not null,
@@ -100,6 +101,7 @@ CREATE INDEX audit_events_newest ON posthorn.audit_events USING btree (workspace
 CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace_id, target_id, created_at DESC, id DESC);
 CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
+CREATE TRIGGER audit_events_not_emptied BEFORE TRUNCATE ON posthorn.audit_events FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.console_links (
   workspace_id text collate "C" not null,
@@ -228,6 +230,7 @@ CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, 
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
 CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) OR new.status::text = 'delivered'::text AND new.replayed_from IS NOT NULL)) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER deliveries_keep_ids BEFORE UPDATE OF workspace_id, id, endpoint_id ON posthorn.deliveries FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER deliveries_not_emptied BEFORE TRUNCATE ON posthorn.deliveries FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
 CREATE TRIGGER rollups_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_rollups();
@@ -300,6 +303,7 @@ create table posthorn.events (
 CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> (substr(id, 5) || '000'::text));
 CREATE INDEX events_type ON posthorn.events USING btree (workspace_id, event_type, id DESC);
 CREATE TRIGGER events_keep_ids BEFORE UPDATE OF workspace_id, id, payload, purged_at ON posthorn.events FOR EACH ROW WHEN (new.workspace_id IS DISTINCT FROM old.workspace_id OR new.id IS DISTINCT FROM old.id OR new.payload <> 'null'::text OR old.purged_at IS NOT NULL OR new.purged_at IS NULL) EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER events_not_emptied BEFORE TRUNCATE ON posthorn.events FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
@@ -447,6 +451,7 @@ create table posthorn.operator_audit_events (
 );
 CREATE INDEX operator_audit_events_newest ON posthorn.operator_audit_events USING btree (created_at DESC, id DESC);
 CREATE TRIGGER operator_audit_events_immutable BEFORE DELETE OR UPDATE ON posthorn.operator_audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER operator_audit_events_not_emptied BEFORE TRUNCATE ON posthorn.operator_audit_events FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.queue (
   workspace_id text collate "C" not null,

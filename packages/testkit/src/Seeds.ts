@@ -48,3 +48,11 @@ export const connect = Effect.flatMap(TestDatabaseUrl, (url) => connectTo(Redact
 /** How many rows of the table the current transaction has read so far, by index or not. */
 export const readRows = (table: string) => `select (seq_tup_read + idx_tup_fetch)::integer as n
   from pg_stat_xact_user_tables where relid = 'posthorn.${table}'::regclass`
+
+/** Empties the tables of evidence and those that follow them. The triggers that refuse it do not run in a session of a replica. */
+export const EMPTY = `do $$ begin
+  set local session_replication_role = replica;
+  truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.attempts, posthorn.queue, posthorn.dead_letters,
+    posthorn.attempt_starts, posthorn.failed_deliveries cascade;
+  set local session_replication_role = default;
+end $$`

@@ -6,6 +6,7 @@ import assert from "node:assert/strict"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
 import type { Disables } from "@posthorn/domain/Verdict"
+import { EMPTY } from "@posthorn/testkit/Seeds"
 import pg from "pg"
 import { type Observed, RECORD_EACH, recording } from "../../src/engine/Records.ts"
 import { type Exports, Repositories } from "./Repositories.ts"
@@ -129,8 +130,8 @@ export class Stage extends Session {
     await this.repos.close()
     await this.client.query("rollback")
     await this.client.query("reset all")
-    await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
-      posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
+    await this.client.query(EMPTY)
+    await this.client.query(`truncate posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
       update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null,
         began = false, stopped_at = null`)
   }

@@ -34,6 +34,18 @@ const scenarios = writeScenarios((it) => {
     ])
   })
 
+  it("trigger events_not_emptied, trigger deliveries_not_emptied, trigger attempts_not_emptied, trigger audit_events_not_emptied, trigger operator_audit_events_not_emptied: no table of evidence can be emptied, nor in a cascade", async (stage) => {
+    for (const table of [
+      "events",
+      "deliveries",
+      "attempts",
+      "audit_events",
+      "operator_audit_events",
+      "workspaces"
+    ])
+      assert.equal(await stage.code(`truncate posthorn.${table} cascade`), "PH001", table)
+  })
+
   it(": impossible attempts are refused, whoever writes them, and possible ones are accepted", async (stage) => {
     const acme = await stage.workspace()
     const told = {

@@ -7,7 +7,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { expect, layer } from "@effect/vitest"
 import { newId, type ReplayId, type WorkspaceId } from "@posthorn/domain/Ids"
-import { connect, endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
+import { connect, EMPTY, endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
 import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
@@ -241,7 +241,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
           )
         }).pipe(sql.withTransaction)
       )
-      yield* sql`truncate posthorn.workspaces, posthorn.attempt_starts, posthorn.deliveries cascade`
+      yield* sql.unsafe(EMPTY)
       expect(seen.flat()).toEqual([])
     }).pipe(Effect.provide(Layer.merge(Retention.layer, ReplaySteps.layer)))
   )
@@ -298,9 +298,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         const least = (of: (turn: (typeof turns)[number]) => number) => Math.min(...turns.map(of)) / GROUP
         expect(least(({ loading }) => loading)).toBeLessThan(PAGES_TO_LOAD)
         expect(least(({ recording }) => recording)).toBeLessThan(PAGES_TO_RECORD)
-        yield* query(
-          "truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.dead_letters cascade"
-        )
+        yield* query(EMPTY)
       })
     )
   }
@@ -336,7 +334,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         // Once for the rows, and once for where reading ended.
         expect([first.read, second.read]).toEqual([2 * SCAN_LIMIT, 2 * SCAN_LIMIT])
         expect(behind!.n).toBe(2 * SCAN_LIMIT)
-        yield* query("truncate posthorn.workspaces cascade")
+        yield* query(EMPTY)
       })
   )
 
@@ -359,7 +357,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         WAITING
       )
       expect((yield* counted(query, "queue", poll("posthorn.micros(now())"))).read).toBe(0)
-      yield* query("truncate posthorn.workspaces, posthorn.queue cascade")
+      yield* query(EMPTY)
     })
   )
 
