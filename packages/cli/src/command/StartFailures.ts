@@ -101,8 +101,10 @@ export const explain = (cause: Cause.Cause<unknown>) =>
     if (noPrimary !== undefined) return [hostsLine(noPrimary)]
     if (tag !== undefined && KNOWN.has(tag)) return (error as Error).message.split("\n")
     const code = codeOf(error)
-    if (code === "EADDRINUSE")
-      return ["The port is taken. Set PORT to another one, or stop what listens there."]
+    if (code === "EADDRINUSE") {
+      const [, port] = /:(\d+)\s*$/.exec(messageOf(error)) ?? []
+      return [`Port ${port} is taken. Set PORT to another one, or stop what listens there.`]
+    }
     if (code === "EACCES" || code === "EADDRNOTAVAIL")
       return [`Cannot listen there (${code}). Check HOST and PORT.`]
     if (tag === "SqlError" || isDatabaseAway(error)) return [databaseLine(code, messageOf(error))]

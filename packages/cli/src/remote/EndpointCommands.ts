@@ -164,7 +164,7 @@ export const test = (endpointId: string, json: boolean) =>
     if (value.status === "pending")
       return yield* refuse(`No outcome within ${TEST_SECONDS} s: posthorn attempts ${value.id} shows it.`)
     if (value.status !== "delivered")
-      return yield* refuse(`It was not accepted: posthorn attempts ${value.id} shows what was answered.`)
+      return yield* refuse(`It was not accepted: posthorn attempts ${value.id} shows why.`)
   })
 
 export const remove = (endpointId: string, yes: boolean) =>

@@ -1,8 +1,8 @@
 /**
  * A running Posthorn for the commands: the typed client, the token's workspace, and the exact text of answers.
  *
- * Address and token come from flags or from POSTHORN_URL and POSTHORN_TOKEN; for the operator's token, the workspace comes from
- * `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the answer's `detail`. Source: spec §5.1 and §7.1.
+ * Address and token come from flags or from POSTHORN_URL (else BASE_URL) and POSTHORN_TOKEN; for the operator's token, the
+ * workspace comes from `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the answer's `detail`. Source: spec §5.1 and §7.1.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
@@ -58,7 +58,8 @@ const VISIBLE = /^[\x21-\x7e]+$/
 
 const connection = ({ token, url }: Where) =>
   Effect.gen(function* () {
-    const address = yield* setting("POSTHORN_URL", url)
+    const named = yield* setting("POSTHORN_URL", url)
+    const address = Option.isSome(named) ? named : yield* setting("BASE_URL", Option.none())
     const secret = yield* setting("POSTHORN_TOKEN", Option.map(token, Redacted.value))
     if (Option.isNone(address))
       return yield* misused("Which Posthorn? Set POSTHORN_URL, or give --url https://hooks.example.com")

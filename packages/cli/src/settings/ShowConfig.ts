@@ -1,6 +1,6 @@
 /**
  * `posthorn config`: the settings in force, one variable a line, and where each comes from. Secrets are hidden; in a URL, the
- * password and the query, which may contain one. An invalid environment is reported as by every command.
+ * password and the values of the query, which may contain one, but for those that say how TLS is used. An invalid environment is reported as by every command.
  */
 import { hostsOf } from "@posthorn/persistence/client/Hosts"
 import { Effect } from "effect"
@@ -10,14 +10,20 @@ import { type Variable, variables } from "./Variables.ts"
 
 const HIDDEN = "(hidden)"
 
+const OPEN = new Set(["sslmode", "sslrootcert", "host", "target_session_attrs"])
+
+const withoutSecrets = (query: URLSearchParams) =>
+  [...query].map(([name, value]) => `${name}=${OPEN.has(name) ? value : HIDDEN}`).join("&")
+
 /** A user name without a password may itself be a secret, as with some hosters of Redis and PostgreSQL. */
 const withoutSecret = (value: string) => {
   const urls = hostsOf(value) ?? [value]
   if (!urls.every((url) => URL.canParse(url))) return HIDDEN
-  const { password, pathname, protocol, username } = new URL(urls[0]!)
+  const { password, pathname, protocol, searchParams, username } = new URL(urls[0]!)
   const host = urls.map((url) => new URL(url).host).join(",")
   const who = password !== "" ? `${username}:${HIDDEN}@` : username === "" ? "" : `${HIDDEN}@`
-  return `${protocol}//${who}${host}${pathname}`
+  const query = searchParams.size === 0 ? "" : `?${withoutSecrets(searchParams)}`
+  return `${protocol}//${who}${host}${pathname}${query}`
 }
 
 const shown = ({ isSecret }: Variable, value: string) =>

@@ -73,9 +73,7 @@ describe("posthorn doctor", () => {
     expect(out).toMatch(
       /✗ durability +fsync \w+, synchronous_commit off: events that were acknowledged can be lost/
     )
-    expect(out).toMatch(
-      /– receivers +whe_1 gone\.example\.com: the certificate is not trusted or has expired/
-    )
+    expect(out).toMatch(/– receivers +whe_1 gone\.example\.com: The TLS handshake failed/)
     expect(out).toMatch(/✗ keys +ENCRYPTION_KEY opens 0 of 1/)
     await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_foreign`)
   })
@@ -251,7 +249,8 @@ describe("posthorn doctor", () => {
 describe("posthorn config", () => {
   it("§10 shows each effective setting and its source, and no secret", async () => {
     const { code, out } = await runCommand(["config"], {
-      DATABASE_URL: "postgresql://posthorn:hunter2@db.example.com:5432/app?password=hunter3",
+      DATABASE_URL:
+        "postgresql://posthorn:hunter2@db.example.com:5432/app?sslmode=verify-full&password=hunter3",
       OPERATOR_TOKEN: "a-secret:of-the-operator-1",
       ENCRYPTION_KEY: KEY,
       REDIS_URL: "redis://hunter4@redis.example.com",
@@ -261,7 +260,7 @@ describe("posthorn config", () => {
     })
     expect(code).toBe(0)
     expect(out).toMatch(
-      /^DATABASE_URL=postgresql:\/\/posthorn:\(hidden\)@db\.example\.com:5432\/app +# set$/m
+      /^DATABASE_URL=postgresql:\/\/posthorn:\(hidden\)@db\.example\.com:5432\/app\?sslmode=verify-full&password=\(hidden\) +# set$/m
     )
     expect(out).toMatch(/^DELIVERY_RETRY_DELAY=1 second +# set$/m)
     expect(out).toMatch(/^WORKER_BATCH_SIZE=25 +# default$/m)

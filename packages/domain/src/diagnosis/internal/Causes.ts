@@ -76,7 +76,7 @@ const rejected = (facts: Facts): Cause => {
     steps: [
       explain(id),
       person(
-        "Check that the receiver has the secret that the last rotation showed, and verifies the body as it came, before parsing it."
+        "Check that the receiver has the endpoint's present secret, and verifies the body as it came, before parsing it."
       ),
       ...cause.steps
     ]
