@@ -103,6 +103,13 @@ CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR
 CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
 CREATE TRIGGER audit_events_not_emptied BEFORE TRUNCATE ON posthorn.audit_events FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
 
+create table posthorn.catalogue (
+  only_row boolean not null default true,
+  version bigint not null default 0,
+  constraint catalogue_pkey PRIMARY KEY (only_row),
+  constraint catalogue_only_row_check CHECK (only_row)
+);
+
 create table posthorn.console_links (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -235,6 +242,18 @@ CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFE
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
 CREATE TRIGGER rollups_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_rollups();
 
+create table posthorn.deviations (
+  workspace_id text collate "C" not null,
+  event_type text collate "C" not null,
+  day date not null,
+  count bigint not null,
+  since timestamp(3) with time zone not null,
+  last_event_id text collate "C" not null,
+  constraint deviations_pkey PRIMARY KEY (workspace_id, event_type, day),
+  constraint deviations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX deviations_of_type ON posthorn.deviations USING btree (event_type, day);
+
 create table posthorn.ended_hours (
   hour timestamp(3) with time zone not null,
   seen_by xid8 not null,
@@ -286,6 +305,25 @@ CREATE TRIGGER endpoints_changed AFTER UPDATE OF url, policy, request, enabled O
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 CREATE TRIGGER endpoints_usable AFTER UPDATE OF enabled, secret, previous_secret, request, request_secrets ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND (NOT old.enabled OR new.secret IS DISTINCT FROM old.secret OR new.previous_secret IS DISTINCT FROM old.previous_secret OR new.request IS DISTINCT FROM old.request OR new.request_secrets IS DISTINCT FROM old.request_secrets)) EXECUTE FUNCTION posthorn.tell_usable();
+
+create table posthorn.event_types (
+  event_type text collate "C" not null,
+  description text,
+  group text,
+  schema text,
+  examples text[] not null default '{}'::text[],
+  validation text not null default 'off'::text,
+  deprecated boolean not null default false,
+  replaced_by text collate "C",
+  hidden boolean not null default false,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint event_types_pkey PRIMARY KEY (event_type),
+  constraint event_types_description_check CHECK ((length(description) <= 2000)),
+  constraint event_types_event_type_check CHECK (((length(event_type) <= 128) AND (event_type ~ '^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$'::text))),
+  constraint event_types_group_check CHECK (((length("group") >= 1) AND (length("group") <= 100))),
+  constraint event_types_validation_check CHECK ((validation = ANY (ARRAY['off'::text, 'report'::text, 'refuse'::text])))
+);
 
 create table posthorn.events (
   workspace_id text collate "C" not null,
@@ -444,7 +482,7 @@ create table posthorn.operator_audit_events (
   trace_id text collate "C" not null,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint operator_audit_events_pkey PRIMARY KEY (id),
-  constraint operator_audit_events_action_check CHECK ((action = ANY (ARRAY['workspace.created'::text, 'workspace.updated'::text, 'workspace.deleted'::text]))),
+  constraint operator_audit_events_action_check CHECK ((action = ANY (ARRAY['workspace.created'::text, 'workspace.updated'::text, 'workspace.deleted'::text, 'event_type.created'::text, 'event_type.updated'::text, 'event_type.deleted'::text]))),
   constraint operator_audit_events_actor_type_check CHECK ((actor_type = 'operator'::text)),
   constraint operator_audit_events_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint operator_audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
@@ -673,6 +711,7 @@ create type posthorn.waiting as (
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
 -- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
+-- posthorn.deviations_of(wanted text, workspace text, OUT count bigint, OUT since timestamp with time zone, OUT last_event_id text) returns record
 -- posthorn.due(shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer) returns SETOF posthorn.waiting
 -- posthorn.due_of_endpoints(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void

@@ -15,6 +15,7 @@ import { DeliveriesApi } from "./Deliveries.ts"
 import { DeliveryRequest } from "./DeliveryRequest.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi } from "./Events.ts"
+import { CatalogueApi } from "./EventTypes.ts"
 import { invalidRequest } from "./Gates.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
@@ -43,6 +44,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(ReplaysApi)
   .add(TracesApi)
   .add(EventsApi)
+  .add(CatalogueApi)
   .add(NotificationsApi)
   .add(MembersApi)
   .add(ApiTokensApi)

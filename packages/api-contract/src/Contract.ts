@@ -15,7 +15,7 @@ type Group = HttpApiGroup.HttpApiGroup.AnyWithProps
 
 export interface ContractEntry {
   readonly name: string
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** With `:name` for each parameter. */
   readonly path: string
   readonly group: string

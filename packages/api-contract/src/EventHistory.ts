@@ -8,7 +8,8 @@ import {
 } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
-import { A_DAY_LATER } from "./Examples.ts"
+import { described } from "./EventTypes.ts"
+import { A_DAY_LATER, TIME } from "./Examples.ts"
 import { actorFields, Id, Integer, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -49,12 +50,17 @@ const EventPage = PageOf("Event", Event)
 
 const EventTypeSummary = Schema.Struct({
   eventType: Text("The type itself.", "invoice.paid"),
-  lastSeenAt: Timestamp.annotations({ description: "When an event of it was last published." }),
+  described: Schema.Boolean.annotations({
+    description: "Whether the catalogue has it; else what it says is null, false and `off`.",
+    examples: [true]
+  }),
+  ...described,
+  lastSeenAt: NullOr(Timestamp, "When an event of it was last published; null when none was.", TIME),
   lastDay: Integer("How many were published in the last 24 hours.", 998),
   endpoints: Integer("How many enabled endpoints match it now.", 2)
 }).annotations({
   identifier: "EventTypeSummary",
-  description: "One event type that was published, and who wants it."
+  description: "One event type that is described or was published, and who wants it."
 })
 
 const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
@@ -163,7 +169,7 @@ export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces
   .annotate(OpenApi.Summary, "List event types")
   .annotate(
     OpenApi.Description,
-    "Every event type that was published in the last 30 days, by name. Compare with an endpoint's `eventTypes` when nothing arrives."
+    "Every event type that is described, or was published in the last 30 days, by name. Compare with an endpoint's `eventTypes` when nothing arrives."
   )
   .annotateContext(
     operation({

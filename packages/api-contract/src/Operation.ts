@@ -43,7 +43,7 @@ export interface OperationRules {
   ) => string | null
   /** For an operation with several success statuses. Defaults to the one status of its answer. */
   readonly statusOf?: (answer: object) => number
-  /** The answer is an endpoint and comes with its `ETag`. */
+  /** The answer is an endpoint or an event type, and comes with its `ETag`. */
   readonly tagged?: boolean
   /** The operation handles idempotency keys itself; `idempotent` does not keep its answer. */
   readonly ownKeys?: boolean

@@ -14,6 +14,8 @@ export type Problems = Record<Errors.PublicError["_tag"], { readonly status: num
 
 export const problems = {
   InvalidWebhookUrl: { status: 400, title: "This URL cannot be delivered to" },
+  InvalidSchema: { status: 400, title: "The schema is not accepted" },
+  InvalidPayload: { status: 400, title: "The payload does not fit its schema" },
   InvalidRequest: { status: 400, title: "The request is not valid" },
   Unauthorized: { status: 401, title: "A valid API token is needed" },
   Forbidden: { status: 403, title: "The token lacks a permission" },
@@ -23,6 +25,7 @@ export const problems = {
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
   EventInDelivery: { status: 409, title: "The event is still being delivered" },
   EventPurged: { status: 409, title: "The event was purged" },
+  EventTypeNotFound: { status: 404, title: "No such event type" },
   EventNotFound: { status: 404, title: "No such event" },
   ApiTokenNotFound: { status: 404, title: "No such API token" },
   ConsoleSessionNotFound: { status: 404, title: "No such console session" },
@@ -37,7 +40,7 @@ export const problems = {
   WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be sent again" },
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for something else" },
   IdempotencyKeyInUse: { status: 409, title: "A call with this idempotency key is still running" },
-  LimitReached: { status: 409, title: "The workspace has as many as it may have" },
+  LimitReached: { status: 409, title: "There are as many as there may be" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
   ExternalIdTaken: { status: 409, title: "The external id is taken" },
   MemberEmailTaken: { status: 409, title: "The email address is taken" },

@@ -213,7 +213,7 @@ export const ifMatch = {
   "if-match": Schema.optional(
     Schema.String.annotations({
       description:
-        "The `ETag` you have read. When the endpoint was changed since, nothing is done and the answer is 412. `*` matches any.",
+        "The `ETag` you have read. When it was changed since, nothing is done and the answer is 412. `*` matches any.",
       examples: ['"tRvJ2mKwQ0eT4nUzXy8sLA"']
     })
   )

@@ -164,8 +164,11 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       }).pipe(transactional(sql), Effect.withSpan("Events.purge"))
 
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byType, query, (from, limit) => events.listTypes(workspaceId, limit, from))
+      const { actor, workspaceId } = yield* CurrentPrincipal
+      const seesHidden = actor.type === "operator"
+      return yield* listPast(byType, query, (from, limit) =>
+        events.listTypes(workspaceId, seesHidden, limit, from)
+      )
     })
 
     return { get, list, listTypes, publish, publishAll, purge } as const

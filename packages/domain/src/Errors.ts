@@ -46,18 +46,39 @@ export const Issue = Schema.Struct({
 })
 export type Issue = typeof Issue.Type
 
+const issues = (example: Issue) =>
+  Schema.Array(Issue).annotations({ description: "The faults that were found.", examples: [[example]] })
+
+const summaryOf = (whole: string, [first, ...others]: ReadonlyArray<Issue>) => {
+  if (first === undefined) return `${whole} is not valid.`
+  const more = others.length === 0 ? "" : ` (and ${others.length} more: see issues)`
+  return `${first.path === "" ? whole : first.path}: ${first.message}${more}`
+}
+
 /** A request does not have the shape that its operation requires. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
-  issues: Schema.Array(Issue).annotations({
-    description: "The faults that were found.",
-    examples: [[{ path: "/eventTypes", message: "is missing" }]]
-  })
+  issues: issues({ path: "/eventTypes", message: "is missing" })
 }) {
   override get message() {
-    const [first, ...others] = this.issues
-    if (first === undefined) return "The request is not valid."
-    const more = others.length === 0 ? "" : ` (and ${others.length} more: see issues)`
-    return `${first.path === "" ? "The request" : first.path}: ${first.message}${more}`
+    return summaryOf("The request", this.issues)
+  }
+}
+
+/** A schema in the catalogue that would not be judged as it reads. */
+export class InvalidSchema extends Schema.TaggedError<InvalidSchema>()("InvalidSchema", {
+  issues: issues({ path: "/properties/total/minimun", message: "is no keyword of JSON Schema 2020-12" })
+}) {
+  override get message() {
+    return summaryOf("The schema", this.issues)
+  }
+}
+
+/** A payload does not fit the schema of its event type, which refuses such payloads. */
+export class InvalidPayload extends Schema.TaggedError<InvalidPayload>()("InvalidPayload", {
+  issues: issues({ path: "/total", message: "must be integer" })
+}) {
+  override get message() {
+    return summaryOf("The payload", this.issues)
   }
 }
 
@@ -105,6 +126,11 @@ export class WebhookDeliveryNotFound extends plain<WebhookDeliveryNotFound>()(
 export class EventNotFound extends plain<EventNotFound>()(
   "EventNotFound",
   "This workspace has no event with this id; old ones are removed, usually after 30 days."
+) {}
+
+export class EventTypeNotFound extends plain<EventTypeNotFound>()(
+  "EventTypeNotFound",
+  "The catalogue has no event type of this name: list the event types to see which there are."
 ) {}
 
 export class ApiTokenNotFound extends plain<ApiTokenNotFound>()(
@@ -169,7 +195,7 @@ export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointD
   }
 }
 
-/** The endpoint does not, or no longer, match `If-Match`. */
+/** The endpoint or event type does not, or no longer, match `If-Match`. */
 export class PreconditionFailed extends plain<PreconditionFailed>()(
   "PreconditionFailed",
   "It was changed since you read it, or If-Match holds no strong tag of it: read it again, and send its ETag."
@@ -218,15 +244,17 @@ export class IdempotencyKeyInUse extends plain<IdempotencyKeyInUse>()(
   "A call with this idempotency key is still running: repeat this one in a moment, and it gives that one's answer."
 ) {}
 
-/** The workspace already has as many of these as the installation, or the workspace itself, allows. */
+/** There are as many of these as the installation, or the workspace itself, allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   limit: count("How many there may be.", 500),
-  of: Schema.Literal("endpoints", "tokens").annotations({
-    description: "`endpoints` or `tokens`.",
+  of: Schema.Literal("endpoints", "tokens", "event_types").annotations({
+    description: "`endpoints`, `tokens` or `event_types`.",
     examples: ["endpoints"]
   })
 }) {
   override get message() {
+    if (this.of === "event_types")
+      return `The catalogue has ${this.limit} event types, which is the most: delete one that is not needed.`
     return this.of === "endpoints"
       ? `This workspace has ${this.limit} endpoints, which is the most: delete one that is not needed, disabled ones included.`
       : `This workspace has ${this.limit} valid API tokens, which is the most: revoke one that is not needed.`
@@ -359,6 +387,7 @@ export type PublicError =
   | EventNotFound
   | EventInDelivery
   | EventPurged
+  | EventTypeNotFound
   | ExternalIdTaken
   | Forbidden
   | ForeignOrigin
@@ -366,7 +395,9 @@ export type PublicError =
   | IdempotencyKeyInUse
   | IdempotencyKeyReused
   | InternalError
+  | InvalidPayload
   | InvalidRequest
+  | InvalidSchema
   | InvalidWebhookUrl
   | LimitReached
   | MemberEmailTaken

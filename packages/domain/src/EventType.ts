@@ -24,6 +24,8 @@ export const EventType = Schema.String.pipe(
   message: () => "Expected dotted words such as invoice.paid, at most 128 characters"
 })
 
+export const isEventType = Schema.is(EventType)
+
 export const EventTypePattern = Schema.String.pipe(
   Schema.maxLength(EVENT_TYPE_LIMIT),
   Schema.pattern(PATTERN)

@@ -402,7 +402,8 @@ create index audit_events_keys on posthorn.audit_events (created_at)
 
 create table posthorn.operator_audit_events (
   id text collate "C" primary key default posthorn.new_id('aud_'),
-  action text not null check (action in ('workspace.created', 'workspace.updated', 'workspace.deleted')),
+  action text not null check (action in ('workspace.created', 'workspace.updated', 'workspace.deleted', 'event_type.created',
+    'event_type.updated', 'event_type.deleted')),
   actor_type text not null check (actor_type = 'operator'),
   actor_id text not null,
   actor_name text,

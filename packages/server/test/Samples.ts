@@ -84,6 +84,19 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getEvent: () => ({}),
   listEventTypes: () => ({ query: { limit: "2" } }),
   purgeEvent: () => ({}),
+  putEventType: () => ({
+    body: {
+      description: "An invoice was paid.",
+      group: "Invoices",
+      schema: { type: "object", properties: { total: { type: "integer" } }, required: ["total"] },
+      examples: [{ total: 12 }],
+      validation: "report"
+    }
+  }),
+  getEventType: () => ({}),
+  deleteEventType: () => ({}),
+  listCatalogue: () => ({ query: { limit: "2" } }),
+  getWorkspaceEventType: () => ({}),
   listNotifications: () => ({ query: { limit: "5" } }),
   markNotificationRead: () => ({}),
   listMembers: () => ({}),
@@ -146,6 +159,16 @@ const makeSession = (ws: Entered) =>
     return row!.id
   }).pipe(Effect.orDie)
 
+/** A described event type, for every workspace of the installation. */
+const describeType = (eventType: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) =>
+      sql`insert into posthorn.event_types (event_type, description) values (${eventType}, 'Something happened.')`
+  ).pipe(Effect.orDie)
+
+let described = 0
+
 /** A workspace with one of everything. Its delivery failed for good, so it can be replayed. */
 export const makeWorld = (ws: Entered) =>
   Effect.gen(function* () {
@@ -162,7 +185,10 @@ export const makeWorld = (ws: Entered) =>
       yield* ws.call("POST", `/webhooks/${endpointId}/replays`, { body: { since: SINCE } })
     )
     const sessionId = yield* makeSession(ws)
+    const eventType = `fixture.n${++described}`
+    yield* describeType(eventType)
     return {
+      eventType,
       slug: ws.slug,
       sessionId,
       traceId: String(traceId),

@@ -56,6 +56,11 @@ export const operations = {
   getEvent: ["GET", "/workspaces/:slug/events/:eventId", "webhook:read"],
   listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
   purgeEvent: ["POST", "/workspaces/:slug/events/:eventId/purge", "operator"],
+  putEventType: ["PUT", "/event-types/:eventType", "operator"],
+  getEventType: ["GET", "/event-types/:eventType", "operator"],
+  deleteEventType: ["DELETE", "/event-types/:eventType", "operator"],
+  listCatalogue: ["GET", "/event-types", "operator"],
+  getWorkspaceEventType: ["GET", "/workspaces/:slug/event-types/:eventType", "webhook:read"],
   listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],
   markNotificationRead: [
     "POST",

@@ -110,10 +110,14 @@ const Types = ({ choose }: { choose: (eventType: string) => void }) => {
       cell: ({ endpoints }) =>
         endpoints === 0 ? <span className="text-warn">none</span> : endpoints.toLocaleString()
     },
-    { head: "Last seen", className: "w-28 text-soft", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> }
+    {
+      head: "Last seen",
+      className: "w-28 text-soft",
+      cell: ({ lastSeenAt }) => (lastSeenAt === null ? "never" : <Time at={lastSeenAt} />)
+    }
   ]
   return (
-    <Card title="Types seen in the last 30 days" flush>
+    <Card title="Event types" flush>
       {items === undefined ? (
         error === null ? (
           <Loading rows={3} />

@@ -110,7 +110,12 @@ const Purge = Schema.Struct({
 
 const EventTypeRow = Schema.Struct({
   eventType: Schema.String,
-  lastSeenAt: Time,
+  described: Schema.Boolean,
+  description: Schema.NullOr(Schema.String),
+  group: Schema.NullOr(Schema.String),
+  deprecated: Schema.Boolean,
+  validation: Schema.Literal("off", "report", "refuse"),
+  lastSeenAt: Schema.NullOr(Time),
   lastDay: Count,
   endpoints: Count
 })
@@ -240,31 +245,42 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           return end === undefined ? found : { ...found, nextCursor: cursorAt(byId, end) }
         }).pipe(Effect.orDie)
 
-      /** By name, strictly past the position. A type without any stored event is left out. */
+      /** Described and seen types by name, strictly past the position. */
       const listTypes = (
         workspaceId: WorkspaceId,
+        seesHidden: boolean,
         limit: number,
         from: Option.Option<{ readonly type: string }>
       ) => {
         const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
         return all(sql, EventTypeRow)`
-          with page as materialized (
-            select event_type, id, posthorn.patterns_of(event_type) as patterns from posthorn.types_past(${workspaceId}, ${past})
+          with seen as materialized (
+            select event_type from posthorn.types_past(${workspaceId}, ${past})
             where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
+          ), catalogue as materialized (
+            select * from posthorn.event_types t where t.event_type > ${past} and (${seesHidden} or not t.hidden)
+            order by t.event_type limit ${limit + 1}
+          ), page as materialized (
+            select coalesce(c.event_type, s.event_type) as event_type, c.event_type is not null as described, c.description,
+              c."group", coalesce(c.deprecated, false) as deprecated, coalesce(c.validation, 'off') as validation,
+              posthorn.patterns_of(coalesce(c.event_type, s.event_type)) as patterns
+            from catalogue c full join seen s on s.event_type = c.event_type
+            order by 1 limit ${limit + 1}
           ), wanted as materialized (
             select s.pattern, s.endpoint_id from posthorn.subscriptions s
             join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id
             where s.workspace_id = ${workspaceId} and n.enabled
           )
-          select p.event_type as "eventType", newest.created_at as "lastSeenAt",
+          select p.event_type as "eventType", p.described, p.description, p."group", p.deprecated, p.validation,
+            (select e.created_at from posthorn.events e
+             where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
+             order by e.event_type, e.id desc limit 1) as "lastSeenAt",
             (select count(*) from posthorn.events e
              where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
                and e.id >= posthorn.id_at('evt_', now() - interval '24 hours')) as "lastDay",
             (select count(distinct w.endpoint_id) from wanted w
              where w.pattern = any (p.patterns)) as endpoints
-          from page p
-          join posthorn.events newest on newest.workspace_id = ${workspaceId} and newest.id = p.id
-          order by p.event_type`
+          from page p order by p.event_type`
       }
 
       return { announce, find, list, listTypes, publish, publishAll, purge } as const

@@ -15,6 +15,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   queue_due: "the claim serves all workspaces at once",
   replays_running: "workers look for the jobs of all workspaces at once",
   default_quotas_pkey: "the installation's, not a workspace's",
+  catalogue_pkey: "the installation's, not a workspace's",
+  deviations_of_type: "the operator sees those of all workspaces",
+  event_types_pkey: "the installation's, not a workspace's",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
   hourly_rollups_hour: "what is too old goes from all workspaces at once",
@@ -25,7 +28,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Tables whose rows belong to no workspace, or, like idempotent_answers, some of whose rows are the operator's. */
 const PROGRAM_TABLES =
-  "daily_runs default_quotas ended_hours idempotent_answers migrations operator_audit_events shards workspaces"
+  "catalogue daily_runs default_quotas ended_hours event_types idempotent_answers migrations operator_audit_events shards workspaces"
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
   it.effect("§3.4 leads every key and index with the workspace, except the listed ones", () =>

@@ -11,6 +11,7 @@ import { gatesLive } from "../gate/Gate.ts"
 import { apiTokensLive } from "./ApiTokens.ts"
 import { auditEventsLive } from "./AuditEvents.ts"
 import { callerLive } from "./Callers.ts"
+import { catalogueLive } from "./Catalogue.ts"
 import { consoleLinksLive } from "./ConsoleLinks.ts"
 import { consoleSessionsLive } from "./ConsoleSessions.ts"
 import { deliveriesLive } from "./Deliveries.ts"
@@ -29,6 +30,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     apiTokensLive,
     auditEventsLive,
     callerLive,
+    catalogueLive,
     consoleLinksLive,
     consoleSessionsLive,
     deliveriesLive,

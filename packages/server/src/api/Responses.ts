@@ -51,7 +51,7 @@ export const isSecret = ({ rules: { secret } }: ContractEntry, value: unknown): 
 
 const headersOf = (entry: ContractEntry, value: object) => ({
   ...(isSecret(entry, value) ? { "cache-control": "no-store" } : {}),
-  ...(entry.rules.tagged === true && "eventTypes" in value ? { etag: entityTagOf(value as never) } : {})
+  ...(entry.rules.tagged === true ? { etag: entityTagOf(value as never) } : {})
 })
 
 export const answerOf = <Name extends OperationName>(name: Name, value: SuccessOf<Name>): Answer => {

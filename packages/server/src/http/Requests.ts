@@ -121,7 +121,7 @@ const readable = (url: string) => {
   return at < 0 ? segments : `${segments}?${lastOfEach(url.slice(at + 1))}`
 }
 
-const mayHaveBody = (method: string) => method === "POST" || method === "PATCH"
+const mayHaveBody = (method: string) => method === "POST" || method === "PATCH" || method === "PUT"
 
 const tooLate = new ServiceUnavailable({ retryAfterSeconds: 2 })
 

@@ -13,7 +13,7 @@ export interface RouteTable {
   readonly operation: (method: string, pathname: string) => ContractEntry | undefined
 }
 
-const METHODS = ["GET", "POST", "PATCH", "DELETE"]
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 const patternOf = (path: string) =>
   new RegExp(`^${path.replace(/[.]/g, "\\.").replace(/:\w+/g, "[^/]+").replace(/\*$/, ".*")}/?$`)

@@ -108,11 +108,15 @@ describe("the tools", () => {
 
     expect(own.toSorted()).toEqual([
       "create_workspace",
+      "delete_event_type",
       "delete_workspace",
+      "get_catalogue_event_type",
+      "list_catalogue",
       "list_fleet",
       "list_operator_audit_events",
       "list_workspaces",
       "purge_event",
+      "put_event_type",
       "update_workspace"
     ])
     expect(shown({ kind: "operator", operator: { name: null, epoch: "" } })).toEqual(

@@ -35,7 +35,7 @@ export const headers = {
   RateLimit: text("Calls left in the window, and seconds until it ends.", '"rest_read";r=599;t=60'),
   RetryAfter: { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 }, example: 12 },
   ETag: text(
-    "Stands for all that a PATCH can change: send it as `If-Match` to change just this.",
+    "Stands for all that a PATCH or PUT can change: send it as `If-Match` to change just this.",
     '"tRvJ2mKwQ0eT4nUzXy8sLA"'
   ),
   Location: {

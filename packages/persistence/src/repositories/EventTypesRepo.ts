@@ -1,0 +1,92 @@
+/** The event catalogue: what the operator says of event types, for all workspaces. Source: spec §6.2. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
+import { Effect, Option, Schema } from "effect"
+import { Count, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { all, counted, execute, first } from "../client/Query.ts"
+
+/** What a put says of a type. */
+const Settings = Schema.Struct({
+  description: Schema.NullOr(Schema.String),
+  group: Schema.NullOr(Schema.String),
+  /** The text that was sent. */
+  schema: Schema.NullOr(Schema.String),
+  /** The texts that were sent. */
+  examples: Texts,
+  validation: Schema.Literal("off", "report", "refuse"),
+  deprecated: Schema.Boolean,
+  replacedBy: Schema.NullOr(Schema.String),
+  hidden: Schema.Boolean
+})
+export type EventTypeSettings = typeof Settings.Type
+
+const EventTypeRow = Schema.Struct({
+  eventType: Schema.String,
+  ...Settings.fields,
+  deviations: Schema.Struct({
+    count: Count,
+    since: Schema.NullOr(Time),
+    lastEventId: Schema.NullOr(Id("event"))
+  }),
+  createdAt: Time,
+  updatedAt: Time
+})
+export type EventTypeRow = typeof EventTypeRow.Type
+
+/** Whose deviations are counted (null: all workspaces'), and whether hidden types are shown. */
+export interface Viewer {
+  readonly workspaceId: WorkspaceId | null
+  readonly seesHidden: boolean
+}
+
+export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
+  "@posthorn/persistence/repositories/EventTypesRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(
+        columnsOf(EventTypeRow, "t.", {
+          group: 't."group"',
+          deviations: `json_build_object('count', d.count, 'since', to_char(d.since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'lastEventId', d.last_event_id)`
+        })
+      )
+
+      const from = ({ seesHidden, workspaceId }: Viewer) =>
+        sql`posthorn.event_types t cross join lateral posthorn.deviations_of(t.event_type, ${workspaceId}) d
+          where (${seesHidden} or not t.hidden)`
+
+      const find = (eventType: string, viewer: Viewer) =>
+        first(sql, EventTypeRow)`select ${columns} from ${from(viewer)} and t.event_type = ${eventType}`
+
+      /** By name, strictly past the position. */
+      const list = (viewer: Viewer, limit: number, past: Option.Option<{ readonly type: string }>) => {
+        const type = Option.match(past, { onNone: () => "", onSome: ({ type }) => type })
+        return all(sql, EventTypeRow)`select ${columns} from ${from(viewer)} and t.event_type > ${type}
+          order by t.event_type limit ${limit + 1}`
+      }
+
+      const count = counted(sql)`select count(*) as n from posthorn.event_types`
+
+      /** Until the transaction ends nobody else changes the catalogue. Whoever holds compiled schemas reads them again. */
+      const change = execute(sql)`update posthorn.catalogue set version = version + 1`
+
+      const put = (eventType: string, settings: EventTypeSettings) => {
+        const { description, deprecated, examples, group, hidden, replacedBy, schema, validation } = settings
+        return execute(sql)`insert into posthorn.event_types as t
+            (event_type, description, "group", schema, examples, validation, deprecated, replaced_by, hidden)
+          values (${eventType}, ${description}, ${group}, ${schema}, ${examples as Array<string>}::text[], ${validation},
+            ${deprecated}, ${replacedBy}, ${hidden})
+          on conflict (event_type) do update set description = excluded.description, "group" = excluded."group",
+            schema = excluded.schema, examples = excluded.examples, validation = excluded.validation,
+            deprecated = excluded.deprecated, replaced_by = excluded.replaced_by, hidden = excluded.hidden,
+            updated_at = excluded.updated_at`
+      }
+
+      const remove = (eventType: string) =>
+        execute(sql)`delete from posthorn.event_types where event_type = ${eventType}`
+
+      return { change, count, find, list, put, remove } as const
+    })
+  }
+) {}

@@ -1,0 +1,38 @@
+/** The event catalogue: schemas and examples are stored and returned as the text that was sent. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { PutEventTypeBody } from "@posthorn/api-contract/EventTypes"
+import { withDefaults } from "@posthorn/api-contract/Shapes"
+import { EventTypes, type PutEventType } from "@posthorn/capabilities/EventTypes"
+import { Effect, Layer } from "effect"
+import { matching } from "./EntityTag.ts"
+import { exactBody } from "./ExactBody.ts"
+import { answerOf, respond, toResponse } from "./Responses.ts"
+
+const putBody = exactBody("putEventType", PutEventTypeBody)
+
+const CREATED = 201
+
+export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =>
+  Effect.map(EventTypes, (types) =>
+    handlers
+      .handleRaw("putEventType", ({ headers, path, request }) =>
+        Effect.gen(function* () {
+          const body = withDefaults(yield* putBody(request)) as PutEventType
+          const { created, eventType } = yield* types.put(path.eventType, body, matching(headers["if-match"]))
+          const answer = answerOf("putEventType", eventType)
+          return toResponse(created ? { ...answer, status: CREATED } : answer)
+        })
+      )
+      .handle("getEventType", ({ path }) => Effect.map(types.get(path.eventType), respond("getEventType")))
+      .handle("deleteEventType", ({ headers, path }) =>
+        types.remove(path.eventType, matching(headers["if-match"]))
+      )
+      .handle("listCatalogue", ({ urlParams }) =>
+        Effect.map(types.list(withDefaults(urlParams)), respond("listCatalogue"))
+      )
+      .handle("getWorkspaceEventType", ({ path }) =>
+        Effect.map(types.getInWorkspace(path.eventType), respond("getWorkspaceEventType"))
+      )
+  )
+).pipe(Layer.provide(EventTypes.Default))

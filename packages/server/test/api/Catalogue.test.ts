@@ -1,0 +1,177 @@
+/** The event catalogue: what the operator writes, what workspaces read, and what the operator's log says of it. */
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { publish } from "../Fixtures.ts"
+import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
+
+const asOperator = Effect.map(
+  TestServer,
+  ({ call }) =>
+    (
+      method: string,
+      path: string,
+      options: {
+        readonly body?: unknown
+        readonly text?: string
+        readonly headers?: Record<string, string>
+      } = {}
+    ) =>
+      call(method, `/event-types${path}`, { token: OPERATOR_TOKEN, ...options })
+)
+
+const SCHEMA = '{"type":"object","properties":{"2":{"type":"number"},"1":{"const":1.0}}}'
+
+layer(testServer(), { excludeTestServices: true })("the catalogue", (it) => {
+  it.effect(
+    "§6.2 a put describes a type, replaces all of it, and keeps schema and examples to the letter",
+    () =>
+      Effect.gen(function* () {
+        const call = yield* asOperator
+        const text = `{"description":"Paid.","group":"Invoices","schema":${SCHEMA},"examples":[{"2":1e1,"1":1.0}],"validation":"report","deprecated":true,"replacedBy":"put.new","hidden":true}`
+
+        const made = yield* call("PUT", "/put.all", { text })
+        const read = yield* call("GET", "/put.all")
+        const reset = yield* call("PUT", "/put.all", { body: {} })
+
+        expect([made.status, read.status, reset.status]).toEqual([201, 200, 200])
+        expect(read.text).toBe(made.text)
+        expect(read.text).toContain(`"schema":${SCHEMA}`)
+        expect(read.text).toContain('"examples":[{"2":1e1,"1":1.0}]')
+        expect(read.body).toMatchObject({
+          eventType: "put.all",
+          description: "Paid.",
+          group: "Invoices",
+          validation: "report",
+          deprecated: true,
+          replacedBy: "put.new",
+          hidden: true,
+          deviations: { count: 0, since: null, lastEventId: null }
+        })
+        expect(reset.body).toMatchObject({
+          description: null,
+          group: null,
+          schema: null,
+          examples: [],
+          validation: "off",
+          deprecated: false,
+          replacedBy: null,
+          hidden: false,
+          createdAt: made.body.createdAt
+        })
+      })
+  )
+
+  it.effect("§6.2 refuses reserved and malformed names, and what is too large or unknown", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const refused = (path: string, body: unknown) =>
+        Effect.map(call("PUT", path, { body }), ({ body: { _tag, issues }, status }) => [
+          status,
+          _tag,
+          (issues as ReadonlyArray<{ readonly path: string }>)[0]!.path
+        ])
+
+      expect(yield* refused("/webhook.x", {})).toEqual([400, "InvalidRequest", "/eventType"])
+      expect(yield* refused("/a..b", {})).toEqual([400, "InvalidRequest", "/eventType"])
+      expect(yield* refused("/a", { description: "x".repeat(2_001) })).toEqual([
+        400,
+        "InvalidRequest",
+        "/description"
+      ])
+      expect(yield* refused("/a", { colour: 1 })).toEqual([400, "InvalidRequest", "/colour"])
+      expect(yield* refused("/a", { examples: Array(11).fill(1) })).toEqual([
+        400,
+        "InvalidRequest",
+        "/examples"
+      ])
+      expect(yield* refused("/a", { examples: ["x".repeat(65_536)] })).toEqual([
+        400,
+        "InvalidRequest",
+        "/examples"
+      ])
+      expect((yield* call("GET", "/a")).body._tag).toBe("EventTypeNotFound")
+      expect((yield* call("DELETE", "/a")).body._tag).toBe("EventTypeNotFound")
+    })
+  )
+
+  it.effect("§6.2 ETag and If-Match guard puts and deletes, and deviations do not count", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const put = (description: string, tag?: string) =>
+        call("PUT", "/tagged", {
+          body: { description },
+          headers: tag === undefined ? {} : { "if-match": tag }
+        })
+
+      expect((yield* put("A", "*")).status).toBe(412)
+      const first = (yield* put("A")).headers.get("etag")!
+      expect((yield* call("GET", "/tagged")).headers.get("etag")).toBe(first)
+      const second = (yield* put("B", first)).headers.get("etag")!
+      expect(second).not.toBe(first)
+      expect((yield* put("C", first)).body._tag).toBe("PreconditionFailed")
+      expect((yield* call("DELETE", "/tagged", { headers: { "if-match": first } })).status).toBe(412)
+      expect((yield* call("GET", "/tagged")).body.description).toBe("B")
+      expect((yield* call("DELETE", "/tagged", { headers: { "if-match": second } })).status).toBe(204)
+      expect((yield* call("GET", "/tagged")).status).toBe(404)
+    })
+  )
+
+  it.effect("§6.1 changes are in the operator's log, and a put that changes nothing is not", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const { call: any } = yield* TestServer
+      yield* call("PUT", "/logged", { body: { group: "A" } })
+      const before = yield* call("GET", "/logged")
+      yield* call("PUT", "/logged", { body: { group: "A", examples: [] } })
+      expect((yield* call("GET", "/logged")).text).toBe(before.text)
+      yield* call("PUT", "/logged", { body: { group: "B" } })
+      yield* call("DELETE", "/logged")
+
+      const { body } = yield* any("GET", "/audit-events?target=logged", { token: OPERATOR_TOKEN })
+
+      expect(body.items.map(({ action, changes, target }) => [action, target, changes])).toEqual([
+        ["event_type.deleted", { type: "event_type", id: "logged" }, { fields: [] }],
+        ["event_type.updated", { type: "event_type", id: "logged" }, { fields: ["group"] }],
+        ["event_type.created", { type: "event_type", id: "logged" }, expect.anything()]
+      ])
+    })
+  )
+
+  it.effect("§6.2 a workspace lists described and seen types together, and never hidden ones", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const ws = yield* entered
+      yield* call("PUT", "/listed.both", { body: { description: "Both", group: "G" } })
+      yield* call("PUT", "/listed.described", { body: { deprecated: true, validation: "off" } })
+      yield* call("PUT", "/listed.hidden", { body: { description: "Secret", hidden: true } })
+      yield* publish(ws, "listed.both")
+      yield* publish(ws, "listed.hidden")
+      yield* publish(ws, "listed.seen")
+      const listed = (answer: {
+        readonly body: { readonly items: ReadonlyArray<Record<string, unknown>> }
+      }) =>
+        answer.body.items
+          .filter(({ eventType }) => String(eventType).startsWith("listed."))
+          .map((type) => [type.eventType, type.described, type.description, type.lastSeenAt !== null])
+
+      const mine = yield* ws.call("GET", "/event-types?limit=200")
+      const operators = yield* ws.call("GET", "/event-types?limit=200", { token: OPERATOR_TOKEN })
+      const page = yield* ws.call("GET", "/event-types?limit=1")
+      const next = yield* ws.call("GET", `/event-types?limit=200&cursor=${page.body.nextCursor}`)
+
+      expect(listed(mine)).toEqual([
+        ["listed.both", true, "Both", true],
+        ["listed.described", true, null, false],
+        ["listed.hidden", false, null, true],
+        ["listed.seen", false, null, true]
+      ])
+      expect(listed(operators)[2]).toEqual(["listed.hidden", true, "Secret", true])
+      expect([...page.body.items, ...next.body.items]).toEqual(mine.body.items)
+      expect((yield* ws.call("GET", "/event-types/listed.both")).body.group).toBe("G")
+      expect((yield* ws.call("GET", "/event-types/listed.hidden")).body._tag).toBe("EventTypeNotFound")
+      expect((yield* ws.call("GET", "/event-types/listed.seen")).body._tag).toBe("EventTypeNotFound")
+      const all = yield* call("GET", "?limit=200")
+      expect(all.body.items.map(({ eventType }) => eventType)).toContain("listed.hidden")
+    })
+  )
+})
