@@ -758,7 +758,7 @@ create type posthorn.waiting as (
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
 -- posthorn.publish_planned(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
--- posthorn.published_or_raise(one posthorn.planned) returns posthorn.published
+-- posthorn.published_or_raise(one posthorn.planned, place text) returns posthorn.published
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb

@@ -70,10 +70,10 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
       const repeat = (call: KeyedCall, found: FoundAnswer) =>
         Effect.gen(function* () {
           if (!box.isFingerprint(boxRow(call), call.digest, found.fingerprint))
-            return yield* new IdempotencyKeyReused()
+            return yield* new IdempotencyKeyReused({})
           if (found.running) return yield* new IdempotencyKeyInUse()
           const body = bodyOf(call, found)
-          if (Option.isNone(body)) return yield* new IdempotencyKeyReused()
+          if (Option.isNone(body)) return yield* new IdempotencyKeyReused({})
           const { headers, status } = found
           return { kind: "repeated", given: { status, headers, body: body.value } } as const
         })

@@ -233,10 +233,17 @@ export class EventInDelivery extends Schema.TaggedError<EventInDelivery>()("Even
 }
 
 /** The key was used within 24 hours for another event or call, or its answer contained a secret and is not repeated. */
-export class IdempotencyKeyReused extends plain<IdempotencyKeyReused>()(
-  "IdempotencyKeyReused",
-  "This idempotency key was used within 24 hours for something else, or its answer held a secret and is not given again: use a new key for a new call."
-) {}
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {
+  path: Schema.optional(
+    fact("Of an event in a batch: the JSON pointer to its key.", "/events/1/idempotencyKey")
+  )
+}) {
+  override get message() {
+    return this.path === undefined
+      ? "This idempotency key was used within 24 hours for something else, or its answer held a secret and is not given again: use a new key for a new call."
+      : `The idempotency key at ${this.path} was used within 24 hours for another event, so nothing was published: use a new key for a new event.`
+  }
+}
 
 /** The first call with the key is still running. */
 export class IdempotencyKeyInUse extends plain<IdempotencyKeyInUse>()(

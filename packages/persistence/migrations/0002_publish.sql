@@ -360,7 +360,7 @@ begin
       case
         -- An event's own new key is not compared: the fingerprint of 1 MiB takes as long as everything else.
         when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
-          then row('PH409', 'The idempotency key was used for another event', null)::posthorn.refusal
+          then row('PH409', 'The idempotency key was used for another event', '/idempotencyKey')::posthorn.refusal
         when k.event_id is not null then null
         when p.index = any (held)
           then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
@@ -509,11 +509,13 @@ begin
   end if;
 end $$;
 
-create function posthorn.published_or_raise(one posthorn.planned) returns posthorn.published language plpgsql
+-- `place`: of the event in a batch, `/3`; it stands before a hint that names a member.
+create function posthorn.published_or_raise(one posthorn.planned, place text) returns posthorn.published language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if (one.refusal).hint is not null then
-    raise exception '%', (one.refusal).message using errcode = (one.refusal).code, hint = (one.refusal).hint;
+    raise exception '%', (one.refusal).message using errcode = (one.refusal).code,
+      hint = case when (one.refusal).hint ^@ '/' then place else '' end || (one.refusal).hint;
   elsif (one.refusal).code is not null then
     raise exception '%', (one.refusal).message using errcode = (one.refusal).code;
   end if;
@@ -535,7 +537,7 @@ begin
   foreach one in array posthorn.publish_planned(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
     array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]))
   loop
-    return next posthorn.published_or_raise(one);
+    return next posthorn.published_or_raise(one, '/' || one.index - 1);
   end loop;
 end $$;
 
@@ -580,7 +582,7 @@ begin
     if one is not null then return one; end if;
   end if;
   return posthorn.published_or_raise((posthorn.publish_planned(array[workspace], array[event_type], array[payload], array[idempotency_key],
-    array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
+    array[trace_id], null, true, array[posthorn.sql_actor()]))[1], '');
 end $$;
 
 -- Whether a payload has this value at `path`, the parts of a JSON Pointer. Numbers are equal by value. False for a payload with

@@ -49,9 +49,7 @@ type OwnEvent =
     }
 
 const refusals = {
-  PH400: (problem: SqlProblem) => invalid(problem.hint ?? "", problem.message),
   PH404: () => new WorkspaceNotFound(),
-  PH409: () => new IdempotencyKeyReused(),
   PH429: ({ hint }: SqlProblem) => new QuotaExceeded({ quota: hint === "bytes" ? "bytes" : "waiting" }),
   // The workspace was removed while the event was being stored.
   "23503": () => new WorkspaceNotFound()
@@ -59,12 +57,16 @@ const refusals = {
 
 const refusedOne = refusing({
   ...refusals,
+  PH400: ({ hint = "", message }) => invalid(hint, message),
+  PH409: () => new IdempotencyKeyReused({}),
   PH413: ({ message }) =>
     invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
 })
 
 const refusedAll = refusing({
   ...refusals,
+  PH400: ({ hint = "", message }) => invalid(`/events${hint}`, message),
+  PH409: ({ hint = "" }) => new IdempotencyKeyReused({ path: `/events${hint}` }),
   PH413: ({ message }) => invalid("/events", `${message}: publish fewer events at once`)
 })
 

@@ -208,6 +208,10 @@ export const publishing = writeScenarios((it) => {
         () => null,
         ({ code, hint }: { code: string; hint: string }) => `${code} ${hint}`
       )
+    const ofBatch = await stage.client
+      .query("select posthorn.publish_events('acme', '{a,no type}', '{1,1}'::text[]::json[], '{null,null}')")
+      .catch(({ hint }: { hint: string }) => hint)
+    assert.equal(ofBatch, "/1/eventType")
     const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
     assert.equal(await refusal(null, "1", null, null), "PH400 /eventType")
     assert.equal(await refusal("a".repeat(129), "1", null, null), "PH400 /eventType")
@@ -351,11 +355,11 @@ export const publishing = writeScenarios((it) => {
         "published",
         "PH400 /eventType",
         "PH404",
-        "PH409",
+        "PH409 /idempotencyKey",
         "PH413",
         "duplicate",
         "duplicate",
-        "PH409",
+        "PH409 /idempotencyKey",
         "published",
         "PH400 /eventType"
       ]

@@ -90,7 +90,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
         ["refusals", "a.b", deep, null, "PH400", "/payload"],
         ["refusals", "a.b", `"${"x".repeat(1_048_576)}"`, null, "PH400", "/payload"],
         ["refusals", "a.b", "1", "", "PH400", "/idempotencyKey"],
-        ["refusals", "a.b", "2", "used", "PH409"]
+        ["refusals", "a.b", "2", "used", "PH409", "/idempotencyKey"]
       ]
 
       for (const [slug, type, payload, key, code, hint] of refusals) {

@@ -171,6 +171,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
       for (const refused of [otherPayload, otherSpelling, otherType, inBatch]) {
         expect(refused).toMatchObject({ status: 409, body: { _tag: "IdempotencyKeyReused" } })
       }
+      expect(inBatch.body).toMatchObject({ path: "/events/1/idempotencyKey" })
       expect(twoKeys).toMatchObject({ status: 400, body: { issues: [{ path: "/idempotencyKey" }] } })
       expect(elsewhere.status).toBe(202)
       expect(yield* storedEvents(ws)).toBe(1)
