@@ -118,6 +118,7 @@ const WorkspaceOverviewDto = Schema.Struct({
       "Deliveries that still have an attempt to come, those of disabled endpoints included. Above 50,000 it may be some seconds old.",
       3
     ),
+    waitingAtDisabled: Integer("Those of them whose endpoint is disabled: they wait until it is enabled.", 0),
     oldestWaitingSeconds: IntegerOrNull("How long the oldest of them has waited; null if none waits.", 12)
   }).annotations({ description: "What waits to be sent." }),
   members: Integer("Members of the workspace.", 4),

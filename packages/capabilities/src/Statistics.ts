@@ -68,7 +68,11 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
           p95Ms: totals.p95Ms
         },
         hours,
-        queue: { waiting: row.waiting, oldestWaitingSeconds: row.oldestWaitingSeconds },
+        queue: {
+          waiting: row.waiting,
+          waitingAtDisabled: row.waitingAtDisabled,
+          oldestWaitingSeconds: row.oldestWaitingSeconds
+        },
         members: row.members,
         apiTokens: row.apiTokens,
         unreadNotifications: row.unreadNotifications

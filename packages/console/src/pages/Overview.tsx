@@ -77,7 +77,11 @@ const Figures = ({ deliveries, queue }: Overview) => {
       <Figure
         label="Oldest waiting"
         value={queue.oldestWaitingSeconds === null ? "–" : span(queue.oldestWaitingSeconds)}
-        note={`${count(queue.waiting)} in the queue`}
+        note={
+          queue.waitingAtDisabled > 0
+            ? `${count(queue.waiting - queue.waitingAtDisabled)} in the queue, ${count(queue.waitingAtDisabled)} at disabled endpoints`
+            : `${count(queue.waiting)} in the queue`
+        }
       />
     </dl>
   )

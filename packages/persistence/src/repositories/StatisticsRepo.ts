@@ -40,6 +40,7 @@ const Overview = Schema.Struct({
 
 interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
   readonly waiting: number
+  readonly waitingAtDisabled: number
 }
 
 export const HourRow = Schema.Struct({
@@ -89,10 +90,10 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
         ) d`.pipe(
           Effect.zipWith(
             backlog(workspaceId),
-            ([row], waiting): OverviewRow => ({
-              ...row!,
-              waiting: row!.oldestWaitingSeconds === null ? 0 : Math.max(1, waiting)
-            })
+            ([row], { waiting, waitingAtDisabled }): OverviewRow =>
+              row!.oldestWaitingSeconds === null
+                ? { ...row!, waiting: 0, waitingAtDisabled: 0 }
+                : { ...row!, waiting: Math.max(1, waiting), waitingAtDisabled }
           ),
           Effect.orDie
         )

@@ -188,7 +188,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
         )
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(leaves)
-        return new Set(yield* Fiber.join(others))
+        return new Set((yield* Fiber.join(others)).map(({ waiting }) => waiting))
       })
       // So few that every answer is current.
       yield* wait(workspaceId, 1, 7)

@@ -139,7 +139,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
           p95Ms: 10
         },
         hours: expect.any(Array),
-        queue: { waiting: 3, oldestWaitingSeconds: expect.any(Number) },
+        queue: { waiting: 3, waitingAtDisabled: 0, oldestWaitingSeconds: expect.any(Number) },
         members: 1,
         apiTokens: 1,
         unreadNotifications: 1
@@ -158,6 +158,10 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       const { oldestWaitingSeconds } = overview.body.queue as { readonly oldestWaitingSeconds: number }
       expect(oldestWaitingSeconds).toBeGreaterThanOrEqual(90)
       expect(oldestWaitingSeconds).toBeLessThan(150)
+
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: false } })
+      const disabled = yield* ws.call("GET", "/overview")
+      expect(disabled.body.queue).toMatchObject({ waiting: 3, waitingAtDisabled: 3 })
       expect((yield* ws.call("GET", `/webhooks/${endpointId}`)).status).toBe(200)
     })
   )
@@ -170,7 +174,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
 
       expect(overview.body).toMatchObject({
         deliveries: { pending: 0, delivered: 0, successRate: null },
-        queue: { waiting: 0, oldestWaitingSeconds: null },
+        queue: { waiting: 0, waitingAtDisabled: 0, oldestWaitingSeconds: null },
         members: 0,
         apiTokens: 1,
         unreadNotifications: 0
