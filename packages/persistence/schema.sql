@@ -766,7 +766,7 @@ create type posthorn.waiting as (
 -- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.release_shard(given smallint, last_owner text) returns void
--- posthorn.remove_deleted(most integer) returns boolean
+-- posthorn.remove_deleted(most integer, within interval) returns boolean
 -- posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 -- posthorn.remove_of_endpoint(workspace text, endpoint text, most integer) returns boolean

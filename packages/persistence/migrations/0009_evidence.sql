@@ -64,18 +64,21 @@ begin
   return true;
 end $$;
 
--- Removes some of the history of a deleted endpoint. Returns false once no deleted endpoint has any history left. Locks: deliveries
--- in the order of `record`. Called by: Retention.
-create function posthorn.remove_deleted(most integer) returns boolean
+-- Removes some of the history of a deleted endpoint, `most` deliveries at a time, until `within` is over: so long it holds their
+-- locks. Returns false once no deleted endpoint has any history left. Locks: deliveries in the order of `record`.
+-- Called by: Retention.
+create function posthorn.remove_deleted(most integer, within interval) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   one posthorn.deleted_endpoints;
+  ends constant timestamptz := clock_timestamp() + within;
 begin
   select * into one from posthorn.deleted_endpoints order by workspace_id, endpoint_id limit 1 for update skip locked;
   if not found then return false; end if;
-  if not posthorn.remove_of_endpoint(one.workspace_id, one.endpoint_id, most) then
-    delete from posthorn.deleted_endpoints d where d.workspace_id = one.workspace_id and d.endpoint_id = one.endpoint_id;
-  end if;
+  while posthorn.remove_of_endpoint(one.workspace_id, one.endpoint_id, most) loop
+    if clock_timestamp() >= ends then return true; end if;
+  end loop;
+  delete from posthorn.deleted_endpoints d where d.workspace_id = one.workspace_id and d.endpoint_id = one.endpoint_id;
   return true;
 end $$;
 

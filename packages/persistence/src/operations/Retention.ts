@@ -15,8 +15,9 @@ export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/per
 /** Rows that one pass may remove. Source: spec §8. */
 const PASS = 100
 
-/** Deliveries of a deleted endpoint that one step removes: 10 ms. */
-const STEP = 200
+/** A step removes deliveries of a deleted endpoint for this long, so many at a time. */
+const STEP = "20 milliseconds"
+const STEP_ROWS = 20
 const STEP_PAUSE = Duration.millis(10)
 
 export interface Removed {
@@ -122,7 +123,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       rows(sql, Counted)`select posthorn.forget_starts() as n`,
       ([forgotten]) => forgotten!.n
     )
-    const step = rows(sql, Stepped)`select posthorn.remove_deleted(${STEP}) as more`
+    const step = rows(sql, Stepped)`select posthorn.remove_deleted(${STEP_ROWS}, ${STEP}::interval) as more`
     const removeDeleted = Effect.iterate(
       { steps: 0, more: true },
       {

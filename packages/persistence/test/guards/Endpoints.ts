@@ -215,7 +215,7 @@ const scenarios = writeScenarios((it) => {
       )
     const remove = (endpoint: string, most: number) =>
       stage.value("select posthorn.remove_endpoint($1, $2, $3)", acme, endpoint, most)
-    const step = (most: number) => stage.value("select posthorn.remove_deleted($1)", most)
+    const step = (most: number) => stage.value("select posthorn.remove_deleted($1, '0')", most)
     const whole = [true, 3, 3]
     assert.equal(await step(2), false)
     assert.deepEqual([await remove(one, 2), await left(acme, one)], [true, [false, 1, 1]])
@@ -243,6 +243,10 @@ const scenarios = writeScenarios((it) => {
     )
     await stage.rows("select posthorn.remove_endpoint($1, $2, 1)", twin, one)
     assert.deepEqual(await left(twin, one), [false, 2, 0])
+    const unfinished = () => stage.value("select count(*)::integer from posthorn.deleted_endpoints")
+    assert.deepEqual([await step(1), await unfinished()], [true, 3])
+    const toTheEnd = () => stage.value("select posthorn.remove_deleted(1, '1 hour')")
+    assert.deepEqual([await toTheEnd(), await unfinished()], [true, 2])
     while (await step(1));
     const nothing = [false, 0, 0]
     assert.deepEqual(

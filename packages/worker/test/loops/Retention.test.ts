@@ -64,13 +64,18 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
       yield* worker()
       yield* publish(acme, 3, "other.type")
       yield* receiver.waitFor(3, "/kept")
+      // Each 20 deliveries take longer than a step may: no step removes more.
+      yield* sql`create function public.slow() returns trigger language plpgsql as $$
+        begin perform pg_sleep(0.002); return old; end $$`
+      yield* sql`create trigger slow before delete on posthorn.deliveries for each row execute function public.slow()`
 
       const steps = yield* Effect.provide(
         Effect.flatMap(Retention.Retention, ({ removeDeleted }) => removeDeleted),
         Retention.layer
       )
 
-      expect(steps).toBe(3)
+      expect(steps).toBe(500 / 20 + 1)
+      yield* sql`drop trigger slow on posthorn.deliveries`
       yield* drained(acme)
       expect(yield* deliveries(acme)).toHaveLength(3)
       expect(receiver.receivedAt("/deleted")).toEqual([])
