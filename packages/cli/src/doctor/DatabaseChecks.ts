@@ -259,10 +259,13 @@ const receivers = Effect.map(
 
 type Findings = Finding | ReadonlyArray<Finding>
 
+/** For up to twelve answers of a database far away, such as those of a new connection. */
+const PATIENCE = "30 seconds"
+
 const settled = <E, R>(about: string, question: Effect.Effect<Findings, E, R>) =>
   question.pipe(
     Effect.map((answer): ReadonlyArray<Finding> => [answer].flat()),
-    Effect.timeout("10 seconds"),
+    Effect.timeout(PATIENCE),
     Effect.catchAllCause((cause) =>
       Effect.succeed([wrong(about, "unanswered", `cannot be told: ${reasonOf(Cause.squash(cause))}`)])
     )

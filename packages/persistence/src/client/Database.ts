@@ -17,7 +17,8 @@ import { limitTenants } from "./internal/TenantConnections.ts"
 import { keepsSessions } from "./KeepsSessions.ts"
 import { type Limits, sessionOf } from "./Session.ts"
 
-const CONNECT_TIMEOUT = Duration.seconds(5)
+/** With `perWorkspace`, a statement waits at most this long for a connection, a free one or a new one. */
+const WAIT_TIMEOUT = Duration.seconds(5)
 const IDLE_TIMEOUT = Duration.seconds(30)
 /** A connection that is older is closed when it is released, and with it the statements that it has prepared. */
 const LIFETIME = Duration.hours(1)
@@ -62,7 +63,7 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
 }
 
 /**
- * A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace`, a transaction that waits cannot be
+ * A pool. Waiting for a connection ends after `Pool.CONNECT_TIMEOUT`. Without `perWorkspace`, a transaction that waits cannot be
  * interrupted earlier.
  */
 export const layer = (options: DatabaseOptions) =>
@@ -76,7 +77,7 @@ const connect = (options: DatabaseOptions) =>
       connectionString: Redacted.value(url),
       application_name: applicationName,
       max: maxConnections,
-      connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
+      connectionTimeoutMillis: Duration.toMillis(Pool.CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       maxLifetimeSeconds: Duration.toSeconds(LIFETIME),
       types,
@@ -87,15 +88,13 @@ const connect = (options: DatabaseOptions) =>
     // For modules that open connections outside the pool.
     const config: PgClient.PgClientConfig = {
       ...client.config,
-      connectTimeout: CONNECT_TIMEOUT,
+      connectTimeout: Pool.CONNECT_TIMEOUT,
       idleTimeout: IDLE_TIMEOUT,
       ...(stream && { stream })
     }
     const database = Object.assign(client, { config })
     const sql =
-      perWorkspace === undefined
-        ? database
-        : yield* limitTenants(pool, database, perWorkspace, CONNECT_TIMEOUT)
+      perWorkspace === undefined ? database : yield* limitTenants(pool, database, perWorkspace, WAIT_TIMEOUT)
     const made = Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
     if (!sessions.kept)
       yield* keepsSessions.pipe(

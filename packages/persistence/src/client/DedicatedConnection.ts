@@ -7,8 +7,9 @@
 
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
-import { Context, Deferred, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { Context, Deferred, Duration, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { Client } from "./internal/Client.ts"
+import { CONNECT_TIMEOUT } from "./internal/Pool.ts"
 import { rowsOf } from "./Rows.ts"
 import { sessionOf } from "./Session.ts"
 
@@ -22,7 +23,6 @@ export interface DedicatedConnection {
   readonly broken: Effect.Effect<never, SqlError>
 }
 
-const CONNECT_TIMEOUT_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
 /** Below the lease timeout of 3 s: later the worker has given up the answer. */
 const LOCK_TIMEOUT = "2 seconds"
@@ -47,7 +47,7 @@ const open = (
     const client = new Client({
       connectionString: config.url && Redacted.value(config.url),
       application_name: name,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       keepAlive: true,
       ...(config.types && { types: config.types })
     })
@@ -68,7 +68,7 @@ const open = (
       catch: failed("Failed to connect")
     }).pipe(
       Effect.timeoutFail({
-        duration: CONNECT_TIMEOUT_MS,
+        duration: CONNECT_TIMEOUT,
         onTimeout: () => failed("Failed to connect")(new Error("No answer"))
       })
     )

@@ -29,12 +29,12 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly cause?: unknown
 }> {}
 
-const Applied = Schema.Struct({
+export const Applied = Schema.Struct({
   version: Schema.Int,
   fingerprint: Schema.NullOr(Schema.String),
   runsBeside: Schema.NullOr(Schema.Int)
 })
-type Applied = typeof Applied.Type
+export type Applied = typeof Applied.Type
 
 const Exists = Schema.Struct({ there: Schema.Boolean })
 
@@ -67,10 +67,16 @@ const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   return yield* readApplied(sql)
 })
 
-const readApplied = (sql: SqlClient.SqlClient) =>
-  // Read through the row as JSON, where a column that an older table lacks is null.
-  rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
-    (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
+/** Read through the row as JSON, where a column that an older table lacks is null. */
+export const APPLIED = `select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
+  (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
+
+const readApplied = (sql: SqlClient.SqlClient) => rows(sql, Applied)`${sql.literal(APPLIED)}`
+
+const UNDEFINED_TABLE = "42P01"
+
+/** `posthorn.migrations` is not there. */
+export const isUnmigrated = (error: SqlError) => sqlProblemOf(error).code === UNDEFINED_TABLE
 
 const DEADLOCK = "40P01"
 
@@ -182,19 +188,22 @@ export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE
 
 export const migrate = migrateTo(known)
 
-export const standingOf = (program: ReadonlyArray<Migration>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const [exists] = yield* rows(sql, Exists)`select to_regclass('posthorn.migrations') is not null as there`
-    if (!exists?.there) return { missing: program, ahead: 0 }
-    const applied = yield* readApplied(sql)
-    yield* refuseForeign(program, applied)
-    return {
-      missing: missingAfter(program, applied),
-      ahead: Math.max(0, newestOf(applied) - newestOf(program))
-    }
+const standingAfter = (program: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) =>
+  Effect.as(refuseForeign(program, applied), {
+    missing: missingAfter(program, applied),
+    ahead: Math.max(0, newestOf(applied) - newestOf(program))
   })
+
+export const standingOf = (program: ReadonlyArray<Migration>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    readApplied(sql).pipe(
+      Effect.catchIf(isUnmigrated, () => Effect.succeed([])),
+      Effect.flatMap((applied) => standingAfter(program, applied))
+    )
+  )
 
 export const standing = standingOf(known)
 
-export const pending = Effect.map(standing, ({ missing }) => missing)
+/** The migrations that are missing beside these. */
+export const pendingAfter = (applied: ReadonlyArray<Applied>) =>
+  Effect.map(standingAfter(known, applied), ({ missing }) => missing)

@@ -6,7 +6,7 @@ import {
   type MigrationFailed,
   migrate,
   migrateTo,
-  pending,
+  standing,
   standingOf
 } from "@posthorn/persistence/operations/Migrator"
 import { dropDatabase, execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
@@ -16,6 +16,8 @@ import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 
 const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => (error as unknown as MigrationFailed).message)
+
+const pending = Effect.map(standing, ({ missing }) => missing)
 
 const NEWEST = migrations.length
 const name = (version: number) => String(version).padStart(4, "0")

@@ -19,7 +19,13 @@ layer(TestPg, { excludeTestServices: true })("a database that was full", (it) =>
       const role = `${row!.name}_run`
       yield* sql`revoke temporary on database ${name} from public`
       yield* sql`create role ${sql.literal(role)} login password 'run'`
-      yield* Effect.addFinalizer(() => Effect.orDie(sql`drop role ${sql.literal(role)}`))
+      yield* sql`grant usage on schema posthorn to ${sql.literal(role)}`
+      yield* sql`grant select on posthorn.migrations to ${sql.literal(role)}`
+      yield* Effect.addFinalizer(() =>
+        Effect.orDie(
+          Effect.zipRight(sql`drop owned by ${sql.literal(role)}`, sql`drop role ${sql.literal(role)}`)
+        )
+      )
       const url = new URL(Redacted.value(config.url!))
       url.username = role
       url.password = "run"

@@ -58,7 +58,8 @@ const throughTheLine = Layer.unwrapEffect(
     return Database.layer({
       url: Redacted.make(url.href),
       applicationName: "posthorn-test",
-      maxConnections: CONNECTIONS
+      maxConnections: CONNECTIONS,
+      perWorkspace: CONNECTIONS
     })
   })
 ).pipe(Layer.orDie)

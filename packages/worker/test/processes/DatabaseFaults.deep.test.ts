@@ -3,13 +3,16 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
-import { startWorker } from "@posthorn/testkit/Command"
+import { ENCRYPTION_KEY, runCommand, startWorker } from "@posthorn/testkit/Command"
+import { freePort } from "@posthorn/testkit/FreePort"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
 import { Effect, Redacted } from "effect"
 import { Setting } from "../Setting.ts"
 import { behindLine } from "./BehindLine.ts"
+import { makeLine, through } from "./DatabaseLine.ts"
+import { serveAt } from "./ServeProcess.ts"
 import {
   endConnections,
   endpoints,
@@ -156,5 +159,35 @@ it.scopedLive.each([500, 1_000])(
       yield* line.slowDown(0)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
+  240_000
+)
+
+it.scopedLive.each([500, 1_000])(
+  "§10 serve is ready, and doctor tells what is slow, behind a database whose answers take twice %d ms",
+  (eachWayMs) =>
+    Effect.gen(function* () {
+      // The tests' common one waits only 4 s for a password.
+      const cluster = yield* OwnCluster.make
+      const url = Redacted.value(cluster.url)
+      const line = yield* makeLine(new URL(url))
+      const port = yield* freePort
+      yield* Effect.provide(serveAt(port, { DATABASE_URL: through(line, url) }), onOwnCluster(cluster))
+      const ready = Effect.promise(async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/health/ready`)
+        return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+      })
+      yield* line.slowDown(eachWayMs)
+
+      const told = yield* within(90, ready, ({ body }) => "warning" in body)
+      const { out } = yield* Effect.promise(() =>
+        runCommand(["doctor", "--json"], { DATABASE_URL: through(line, url), ENCRYPTION_KEY })
+      )
+
+      expect(told.status).toBe(200)
+      expect(told.body.databaseRoundTripMs).toBeGreaterThan(2 * eachWayMs - 10)
+      const { findings } = JSON.parse(out) as { findings: ReadonlyArray<Record<string, string>> }
+      const bad = findings.filter(({ verdict }) => verdict === "wrong" || verdict === "warning")
+      expect(bad).toEqual([expect.objectContaining({ code: "answers_slow" })])
+    }),
   240_000
 )

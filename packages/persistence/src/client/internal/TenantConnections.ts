@@ -70,13 +70,20 @@ const makePermits = (most: number, patience: Duration.DurationInput) => {
     })
 }
 
+const noneFree = new SqlError({
+  cause: new Error("No connection is free"),
+  message: "Failed to acquire connection"
+})
+
 /**
- * One of the pool's connections. The driver cannot cancel a request for a connection: for an interrupted caller, a fiber
- * receives the connection and gives it back.
+ * One of the pool's connections. The driver cannot cancel a request for a connection: for a caller that is interrupted or has
+ * waited too long, a fiber receives the connection and gives it back.
  */
-const reserving = (pool: pg.Pool, { reserve }: PgClient) => {
+const reserving = (pool: pg.Pool, { reserve }: PgClient, patience: Duration.DurationInput) => {
   const connection = Effect.uninterruptible(reserve)
-  const waiting = Effect.interruptible(Effect.disconnect(connection))
+  const waiting = Effect.interruptible(
+    Effect.timeoutFail(Effect.disconnect(connection), { duration: patience, onTimeout: () => noneFree })
+  )
   return Effect.suspend(() => (pool.idleCount > 0 ? connection : waiting))
 }
 
@@ -99,7 +106,7 @@ export const limitTenants = (
 ): Effect.Effect<SqlClient.SqlClient, never, Reactivity.Reactivity> => {
   const { config } = client
   const permit = makePermits(most, patience)
-  const connection = reserving(pool, client)
+  const connection = reserving(pool, client, patience)
   const acquirer = Effect.contextWithEffect((context: Context.Context<Scope.Scope>) => {
     const principal = Context.getOption(context, CurrentPrincipal)
     return Option.isNone(principal)
