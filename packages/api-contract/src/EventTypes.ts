@@ -253,11 +253,63 @@ const getWorkspaceEventType = HttpApiEndpoint.get(
     })
   )
 
+export const DOCUMENT_FORMATS = ["openapi", "asyncapi"] as const
+
+const EventTypeDocument = Schema.Struct(
+  {
+    info: Schema.Struct({
+      title: Text("Always the same.", "Webhooks"),
+      version: Text("Rises with each change of the catalogue.", "12")
+    }).annotations({ description: "What the document is about." })
+  },
+  { key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) }
+).annotations({
+  identifier: "EventTypeDocument",
+  description: "OpenAPI 3.1 with `webhooks`, or AsyncAPI 3.0."
+})
+export type EventTypeDocument = typeof EventTypeDocument.Type
+
+const getEventTypeDocument = HttpApiEndpoint.get(
+  "getEventTypeDocument",
+  "/workspaces/:slug/event-type-document"
+)
+  .middleware(WorkspaceGate)
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(
+    strictRequest(
+      Schema.Struct({
+        format: withDefault(
+          Schema.Literal(...DOCUMENT_FORMATS).annotations({
+            description: "Which kind of document.",
+            message: () => ({ message: "Expected openapi or asyncapi", override: true })
+          }),
+          "openapi"
+        )
+      })
+    )
+  )
+  .addSuccess(EventTypeDocument)
+  .annotate(OpenApi.Summary, "Get the catalogue as a document")
+  .annotate(
+    OpenApi.Description,
+    "Every described event type, for generators of code and documentation; hidden ones are left out. At most a second old."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "get_event_type_document",
+      toolset: "catalogue",
+      guidance: "It may be long: get_event_type shows a single type."
+    })
+  )
+
 export class CatalogueApi extends HttpApiGroup.make("catalogue")
   .add(putEventType)
   .add(getEventType)
   .add(deleteEventType)
   .add(listCatalogue)
   .add(getWorkspaceEventType)
+  .add(getEventTypeDocument)
   .annotate(OpenApi.Title, "Event catalogue")
   .annotate(OpenApi.Description, "What each event type means, and what its payloads look like.") {}

@@ -21,6 +21,8 @@ export class ServerConfig extends Context.Tag("@posthorn/server/ServerConfig")<
     readonly trustedProxies: ReadonlyArray<Network>
     /** How long it keeps serving after it is told to stop, while it reports that it is not ready. Defaults to 10; 0 in `dev`. */
     readonly drainSeconds: number
+    /** Whether `/event-types.json` shows the catalogue to everybody. Defaults to false. */
+    readonly publicCatalogue: boolean
     /** Posthorn's version. */
     readonly version: string
   }

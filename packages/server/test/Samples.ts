@@ -97,6 +97,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   deleteEventType: () => ({}),
   listCatalogue: () => ({ query: { limit: "2" } }),
   getWorkspaceEventType: () => ({}),
+  getEventTypeDocument: () => ({}),
   listNotifications: () => ({ query: { limit: "5" } }),
   markNotificationRead: () => ({}),
   listMembers: () => ({}),

@@ -87,6 +87,7 @@ export interface TestServerOptions {
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   /** Default: 0. */
   readonly drainSeconds?: number
+  readonly publicCatalogue?: boolean
   readonly trustedProxies?: ServerConfig["Type"]["trustedProxies"]
   readonly allowedTargets?: AllowedTargets
   /** Default: a new database, connected directly. */
@@ -162,6 +163,7 @@ const configOf = (options: TestServerOptions) =>
     operatorTokens: options.operatorTokens ?? [{ name: null, token: Redacted.make(OPERATOR_TOKEN) }],
     quotas: { ...noLimits, ...options.quotas },
     drainSeconds: options.drainSeconds ?? 0,
+    publicCatalogue: options.publicCatalogue ?? false,
     trustedProxies: options.trustedProxies ?? [],
     version: "0.0.0-test"
   })

@@ -47,6 +47,7 @@ export const serverOf = (resolved: RoleSettings) =>
         operatorTokens: resolved.operatorTokens,
         quotas: resolved.settings.quotas,
         drainSeconds: resolved.drainSeconds,
+        publicCatalogue: resolved.settings.publicCatalogue,
         trustedProxies: resolved.settings.trustedProxies,
         version: VERSION
       })

@@ -226,6 +226,7 @@ const all = Config.all({
     accent: orNull(variable("CONSOLE_ACCENT", consoleAccent)),
     logo: orNull(variable("CONSOLE_LOGO", consoleLogo))
   }),
+  publicCatalogue: standard("PUBLIC_CATALOGUE", flag),
   redisUrl: variable("REDIS_URL", redisUrl),
   otlpEndpoint: variable("OTEL_EXPORTER_OTLP_ENDPOINT", webAddress),
   otlpHeaders: Config.map(

@@ -155,6 +155,10 @@ export const variables = {
   CONSOLE_NAME: { about: "name in the console's head", standard: "Posthorn", example: "'Acme webhooks'" },
   CONSOLE_ACCENT: { about: "colour of the console's buttons and links", example: "'#2563eb'" },
   CONSOLE_LOGO: { about: "an SVG or PNG file, shown before the name", example: "/etc/posthorn/logo.svg" },
+  PUBLIC_CATALOGUE: {
+    about: "shows /event-types.json, which describes all event types, to everybody",
+    standard: "false"
+  },
   LOG_LEVEL: { about: "debug, info, warning, error or none", standard: "info" },
   LOG_FORMAT: { about: "json or pretty; pretty on a terminal without it, else json", example: "json" },
   NODE_ENV: { about: "production refuses targets that lead back to this machine", example: "production" }

@@ -61,6 +61,7 @@ export const operations = {
   deleteEventType: ["DELETE", "/event-types/:eventType", "operator"],
   listCatalogue: ["GET", "/event-types", "operator"],
   getWorkspaceEventType: ["GET", "/workspaces/:slug/event-types/:eventType", "webhook:read"],
+  getEventTypeDocument: ["GET", "/workspaces/:slug/event-type-document", "webhook:read"],
   listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],
   markNotificationRead: [
     "POST",

@@ -33,6 +33,16 @@ const EventTypeRow = Schema.Struct({
 })
 export type EventTypeRow = typeof EventTypeRow.Type
 
+const DocumentedRow = Schema.Struct({
+  eventType: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  group: Schema.NullOr(Schema.String),
+  schema: Schema.NullOr(Schema.String),
+  examples: Texts,
+  deprecated: Schema.Boolean,
+  replacedBy: Schema.NullOr(Schema.String)
+})
+
 /** Whose deviations are counted (null: all workspaces'), and whether hidden types are shown. */
 export interface Viewer {
   readonly workspaceId: WorkspaceId | null
@@ -66,6 +76,22 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
           order by t.event_type limit ${limit + 1}`
       }
 
+      /** Rises with each change. */
+      const version = counted(sql)`select version as n from posthorn.catalogue`
+
+      /** What is not hidden, by name. Schemas and examples end where those before have `mostBytes`. */
+      const documented = (mostBytes: number) =>
+        all(
+          sql,
+          DocumentedRow
+        )`select event_type as "eventType", description, "group", deprecated, replaced_by as "replacedBy",
+            case when so_far <= ${mostBytes} then schema end as schema,
+            case when so_far <= ${mostBytes} then examples else '{}' end as examples
+          from (
+            select t.*, sum(coalesce(octet_length(schema), 0) + octet_length(array_to_string(examples, ''))) over (order by event_type) as so_far
+            from posthorn.event_types t where not hidden
+          ) t order by event_type`
+
       const count = counted(sql)`select count(*) as n from posthorn.event_types`
 
       /** Until the transaction ends nobody else changes the catalogue. Whoever holds compiled schemas reads them again. */
@@ -86,7 +112,7 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
       const remove = (eventType: string) =>
         execute(sql)`delete from posthorn.event_types where event_type = ${eventType}`
 
-      return { change, count, find, list, put, remove } as const
+      return { change, count, documented, find, list, put, remove, version } as const
     })
   }
 ) {}

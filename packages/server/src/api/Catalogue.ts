@@ -1,9 +1,11 @@
 /** The event catalogue: schemas and examples are stored and returned as the text that was sent. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
-import { PutEventTypeBody } from "@posthorn/api-contract/EventTypes"
+import { type EventTypeDocument, PutEventTypeBody } from "@posthorn/api-contract/EventTypes"
 import { withDefaults } from "@posthorn/api-contract/Shapes"
+import { EventTypeDocuments } from "@posthorn/capabilities/EventTypeDocuments"
 import { EventTypes, type PutEventType } from "@posthorn/capabilities/EventTypes"
+import { JsonText } from "@posthorn/domain/JsonText"
 import { Effect, Layer } from "effect"
 import { matching } from "./EntityTag.ts"
 import { exactBody } from "./ExactBody.ts"
@@ -14,7 +16,7 @@ const putBody = exactBody("putEventType", PutEventTypeBody)
 const CREATED = 201
 
 export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =>
-  Effect.map(EventTypes, (types) =>
+  Effect.map(Effect.all([EventTypes, EventTypeDocuments]), ([types, documents]) =>
     handlers
       .handleRaw("putEventType", ({ headers, path, request }) =>
         Effect.gen(function* () {
@@ -34,5 +36,13 @@ export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =
       .handle("getWorkspaceEventType", ({ path }) =>
         Effect.map(types.getInWorkspace(path.eventType), respond("getWorkspaceEventType"))
       )
+      .handle("getEventTypeDocument", ({ urlParams }) =>
+        Effect.map(documents.get, (all) =>
+          // The text of such a document, as a value that is written as it stands.
+          respond("getEventTypeDocument")(
+            new JsonText(all[withDefaults(urlParams).format]) as unknown as EventTypeDocument
+          )
+        )
+      )
   )
-).pipe(Layer.provide(EventTypes.Default))
+).pipe(Layer.provide([EventTypes.Default, EventTypeDocuments.Default]))

@@ -1,5 +1,6 @@
 /** The event catalogue: what the operator writes, what workspaces read, and what the operator's log says of it. */
 import { expect, layer } from "@effect/vitest"
+import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import { publish } from "../Fixtures.ts"
 import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
@@ -21,7 +22,63 @@ const asOperator = Effect.map(
 
 const SCHEMA = '{"type":"object","properties":{"2":{"type":"number"},"1":{"const":1.0}}}'
 
+layer(testServer({ publicCatalogue: true }), { excludeTestServices: true })("the public catalogue", (it) => {
+  it.effect(
+    "§6.2 documents show what is not hidden, to everybody too, and follow a change within a second",
+    () =>
+      Effect.gen(function* () {
+        const call = yield* asOperator
+        const { call: any } = yield* TestServer
+        const ws = yield* entered
+        yield* call("PUT", "/shown", {
+          body: { schema: { type: "object", properties: { id: { type: "integer" } } } }
+        })
+        yield* call("PUT", "/secret", { body: { hidden: true } })
+        const document = (format: string) => ws.call("GET", `/event-type-document?format=${format}`)
+
+        const openapi = yield* document("openapi")
+        const asyncapi = yield* document("asyncapi")
+        const open = yield* any("GET", "/event-types.json")
+
+        expect(Object.keys(openapi.body.webhooks as object)).toEqual(["shown"])
+        expect(Object.keys((asyncapi.body.components as Record<string, object>).messages!)).toEqual(["shown"])
+        expect([open.status, open.text]).toEqual([200, openapi.text])
+        expect((yield* document("raml")).body._tag).toBe("InvalidRequest")
+        const tag = open.headers.get("etag")!
+        const again = () => any("GET", "/event-types.json", { headers: { "if-none-match": tag } })
+        expect((yield* again()).status).toBe(304)
+        yield* call("PUT", "/shown", { body: { deprecated: true } })
+        yield* until(again(), ({ status }) => status === 200)
+      })
+  )
+
+  it.effect("§6.2 a document is bounded, whatever the catalogue holds", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const ws = yield* entered
+      for (let index = 10; index < 40; index++)
+        yield* call("PUT", `/large.n${index}`, {
+          body: { schema: { description: "x".repeat(60_000) }, examples: ["y".repeat(60_000)] }
+        })
+      const document = () => ws.call("GET", "/event-type-document")
+      yield* until(document(), ({ text }) => text.includes("large.n39"))
+      const { body, text } = yield* document()
+      expect(text.length).toBeLessThan(1_200_000)
+      expect(text.length).toBeGreaterThan(900_000)
+      const { schemas } = body.components as { readonly schemas: Record<string, object> }
+      expect([schemas["large.n10"], schemas["large.n39"]]).toEqual([{ description: expect.anything() }, {}])
+    })
+  )
+})
+
 layer(testServer(), { excludeTestServices: true })("the catalogue", (it) => {
+  it.effect("§6.2 nobody without a token sees it, unless it is public", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      expect((yield* call("GET", "/event-types.json")).body._tag).toBe("RouteNotFound")
+    })
+  )
+
   it.effect(
     "§6.2 a put describes a type, replaces all of it, and keeps schema and examples to the letter",
     () =>

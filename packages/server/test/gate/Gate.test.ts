@@ -32,6 +32,7 @@ const config = Layer.succeed(ServerConfig, {
   port: 0,
   baseUrl: BASE_URL,
   operatorTokens: [],
+  publicCatalogue: false,
   trustedProxies: [],
   drainSeconds: 0,
   quotas: {

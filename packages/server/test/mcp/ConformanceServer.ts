@@ -155,6 +155,7 @@ const config = Layer.succeed(ServerConfig, {
   baseUrl: "http://127.0.0.1",
   operatorTokens: [],
   quotas: defaultQuotas,
+  publicCatalogue: false,
   trustedProxies: [],
   drainSeconds: 0,
   version: "0.0.0-conformance"
