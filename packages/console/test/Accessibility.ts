@@ -1,12 +1,15 @@
 /**
  * The console's pages, empty and filled: axe finds nothing, the content security policy blocks nothing, and everything fits
- * into 320 pixels. `npm test` checks some pages in one theme; `npm run test:deep` all pages in both.
+ * into 320 pixels and stands still while it loads. `npm test` checks some pages in one theme; `npm run test:deep` all pages in both.
  */
 import { oneIn } from "@posthorn/testkit/Sample"
 import { beforeAll, expect, it } from "vitest"
-import { enter, settled, violations } from "./Browser.ts"
+import { enter, layoutShift, settled, violations } from "./Browser.ts"
 import { makeWorld, placesOf, type World } from "./FilledWorkspace.ts"
 import { inChromium } from "./InChromium.ts"
+
+/** Google calls 0.1 good. */
+const MOST_SHIFT = 0.05
 
 const EMPTY = [
   "overview",
@@ -54,6 +57,21 @@ export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">
         }
         expect(found).toEqual([])
       }, 240_000)
+
+    for (const width of [320, 1280])
+      it(`§11 nothing moves on any page while it loads, ${width} pixels wide`, async () => {
+        const { page } = await on.open({ viewport: { width, height: 800 } })
+        await enter(page, on.stage, world.slug)
+        const moved: Array<string> = []
+        for (const [name, path] of places()) {
+          await page.goto(`${on.stage.url}${path}`)
+          await settled(page)
+          await page.waitForLoadState("networkidle")
+          const shift = await layoutShift(page)
+          if (shift > MOST_SHIFT) moved.push(`${name}: ${shift.toFixed(3)}`)
+        }
+        expect(moved).toEqual([])
+      }, 120_000)
 
     it("§11 the policy blocks nothing on any page, and every page fits 320 pixels", async () => {
       const { page } = await on.open({

@@ -98,6 +98,26 @@ export const settled = async (page: Page) => {
   await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)
 }
 
+/** The sum of the layout shifts since the page was loaded that nobody's input caused. */
+export const layoutShift = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let sum = 0
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as unknown as ReadonlyArray<LayoutShift>)
+            if (!entry.hadRecentInput) sum += entry.value
+        }).observe({ type: "layout-shift", buffered: true })
+        // Buffered entries are given before the next frame.
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)))
+      })
+  )
+
+interface LayoutShift {
+  readonly value: number
+  readonly hadRecentInput: boolean
+}
+
 interface Violation {
   readonly id: string
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>

@@ -281,7 +281,8 @@ inChromium("the console at first sight", (on) => {
         .nth(n)
         .check({ force: true })
     await page.getByRole("button", { name: "Replay 2" }).click()
-    await page.getByRole("button", { name: "Replay 2" }).waitFor({ state: "detached" })
+    // One after another: it says "Replay 1" in between.
+    await page.getByRole("button", { name: /^Replay \d/ }).waitFor({ state: "detached" })
     await page.goto(at(`/deliveries?status=pending&endpointId=${endpointId}`))
     await expect.poll(() => page.getByText("replay", { exact: true }).count()).toBe(2)
   })

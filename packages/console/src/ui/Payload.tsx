@@ -12,7 +12,7 @@ export const Payload = ({ text }: { text: string }) => {
       title="Payload"
       about={
         isLaidOut
-          ? "In lines for reading; receivers get it without them."
+          ? "In lines for reading; it is sent as it was published, within the body of a request."
           : "As it was published, to the letter."
       }
       actions={

@@ -55,6 +55,10 @@ const Detail = ({ attempt, body }: { attempt: Attempt; body: string }) => {
         ) : null}
       </div>
       <div className="grid gap-1.5">
+        <h3 className="text-xs font-medium text-faint">Request body · to the letter, as it is signed</h3>
+        <Code text={body} label={`Request body of attempt ${attempt.ordinal}`} wrap />
+      </div>
+      <div className="grid gap-1.5">
         <h3 className="text-xs font-medium text-faint">
           Answer{attempt.httpStatus === null ? "" : ` ${attempt.httpStatus}`} · first 2 KiB, as text
         </h3>

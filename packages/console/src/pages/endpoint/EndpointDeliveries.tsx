@@ -9,7 +9,7 @@ import { Select } from "../../ui/Field.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { List } from "../../ui/List.tsx"
 import { useLive } from "../../ui/Live.tsx"
-import { Empty, NothingMatches } from "../../ui/States.tsx"
+import { Empty, Loading, NothingMatches } from "../../ui/States.tsx"
 import { statusWords } from "../../ui/Status.tsx"
 import { duration } from "../../ui/Time.tsx"
 import { useDeliveryColumns } from "../deliveryColumns.tsx"
@@ -21,12 +21,12 @@ const choices = [
 ]
 
 const Stats = ({ endpointId }: { endpointId: string }) => {
-  const { data } = useOperation(
+  const { data, error } = useOperation(
     "getEndpointStats",
     { path: { endpointId }, query: { hours: 24 } },
     { everyMs: 15_000 }
   )
-  if (data === undefined) return null
+  if (data === undefined) return error === null ? <Loading rows={3} /> : null
   const { p50Ms, p95Ms } = data.totals
   return (
     <Card
