@@ -5,11 +5,13 @@
  * A secret (the value of a header that says `secret`, a password, a token) is written and never shown: in its place stands a
  * fingerprint. What is shown may be sent back, and keeps the secret that is stored. Pure. Source: spec §2.9.
  */
-import { Schema } from "effect"
+import { Redacted, Schema } from "effect"
 import { kind } from "./internal/Literals.ts"
 
 const HEADERS_MOST = 20
 const VALUE_LIMIT = 2_048
+/** Of names and values that are shown: each attempt records them. */
+const SHOWN_LIMIT = 8_192
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 const VALUE = new RegExp(`^[\\x20-\\x7e]{1,${VALUE_LIMIT}}$`)
@@ -257,9 +259,10 @@ export type RequestProfile = typeof RequestProfile.Type
 
 const fields = Schema.Struct({
   headers: exact(
-    Schema.Array(SentHeader)
-      .pipe(Schema.maxItems(HEADERS_MOST))
-      .annotations({ description: "At most 20 headers, each name once, whatever its case." })
+    Schema.Array(SentHeader).pipe(Schema.maxItems(HEADERS_MOST)).annotations({
+      description:
+        "At most 20 headers, each name once, whatever its case; names and values that are no secrets have at most 8,192 characters together."
+    })
   ),
   authentication: exact(SentAuthentication),
   ...shape
@@ -293,6 +296,15 @@ const flaw = ({ authentication, headers = [], signatures = [] }: typeof fields.T
       return { path, message }
     }
     seen.add(lower)
+  }
+  let shown = 0
+  for (const [n, { name, secret, value }] of headers.entries()) {
+    shown += name.length + (value === undefined || secret ? 0 : Redacted.value(value).length)
+    if (shown > SHOWN_LIMIT)
+      return {
+        path: ["headers", n, "value"],
+        message: "Expected at most 8,192 characters in names and values of headers that are no secrets"
+      }
   }
   return undefined
 }

@@ -106,6 +106,14 @@ describe("RequestProfile", () => {
       }
     }
     assert.deepStrictEqual(flawsOf({ headers: [{ name: "x-a", value: "x".repeat(2_048) }] }), [])
+    const long = (names: ReadonlyArray<string>, length: number, secret = {}) =>
+      names.map((name) => ({ name, value: "x".repeat(length), ...secret }))
+    const four = ["x-a", "x-b", "x-c", "x-d"]
+    assert.deepStrictEqual(flawsOf({ headers: long(four, 2_045) }), [])
+    assert.deepStrictEqual(flawsOf({ headers: long(four, 2_046) }), [
+      "/headers/3/value: Expected at most 8,192 characters in names and values of headers that are no secrets"
+    ])
+    assert.deepStrictEqual(flawsOf({ headers: long(four, 2_048, { secret: true }) }), [])
     for (const username of ["", "a:b", "ë"]) {
       assert.lengthOf(flawsOf({ authentication: { kind: "basic", username, password: "geheim" } }), 1)
     }

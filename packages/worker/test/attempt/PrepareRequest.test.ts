@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
+import { SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { databaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
 import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
 import { generateSecret, verify } from "@posthorn/signature"
-import { Redacted } from "effect"
+import { Either, Redacted, Schema } from "effect"
 import { makeResolve } from "../../src/attempt/Policies.ts"
 import { makePrepare, type PreparedRequest } from "../../src/attempt/PrepareRequest.ts"
 import { defaults } from "../../src/WorkerConfig.ts"
@@ -149,5 +150,28 @@ describe("Attempt", () => {
     const { evidence, headers } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as PreparedRequest
 
     assert.deepStrictEqual(evidence, { signature: headers["webhook-signature"]!, requestHeaders: null })
+  })
+
+  it("§2.9 records at most 24 KiB of headers, whatever the profile says", () => {
+    const recipe = (name: string) => ({
+      ...{ scheme: "hmac", algorithm: "sha512", encoding: "hex", content: "{body}" },
+      header: name.padEnd(64, "x"),
+      format: `${"{id}".repeat(61)}{signature}`
+    })
+    const profile = {
+      headers: ["a", "b", "c", "d"].map((name) => ({ name, value: '"'.repeat(2_047) })),
+      signatures: ["x", "y", "z"].map(recipe)
+    }
+    assert.isTrue(Either.isRight(Schema.decodeUnknownEither(SentRequestProfile)(profile)))
+    const loaded = loadedWith("1", [generateSecret()])
+    const { evidence } = prepare(
+      { ...row, deliveryId: `whd_${"0".repeat(26)}` },
+      { ...loaded, endpoint: { ...loaded.endpoint, request: JSON.stringify(profile) } },
+      NOW
+    ) as PreparedRequest
+
+    const { length } = evidence.requestHeaders!
+    assert.isAbove(length, 20 * 1_024)
+    assert.isBelow(length, 24 * 1_024)
   })
 })

@@ -36,8 +36,12 @@ const DEEPEST = 100
 /** Below the 1 MiB that a body may have. */
 const BODY_BYTES = 1_000_000
 
+/** What is tried in turn in the place of what is refused. Many texts may be bounded together. */
+const REPAIRS = ["shorter", "example", "omitted"] as const
+const SHORTER = 8
+
 /** What was wrong, by JSON pointer with `*` for each index. */
-export type Repairs = Map<string, "example" | "omitted">
+export type Repairs = Map<string, (typeof REPAIRS)[number]>
 
 interface Making {
   readonly resolve: ($ref: string) => Schema
@@ -103,7 +107,10 @@ const make = (schema: Schema, at: string, name: string, making: Making): unknown
       .filter((each) => each !== OMITTED)
       .reduce((a, b) => (size(b) > size(a) ? b : a), null)
   if (schema.enum !== undefined) return schema.enum.reduce((a, b) => (size(b) > size(a) ? b : a))
-  if (schema.type === "string") return text(schema, making)
+  if (schema.type === "string") {
+    const made = text(schema, making)
+    return repair === "shorter" ? made.slice(-Math.ceil(made.length / SHORTER)) : made
+  }
   if (schema.type === "integer" || schema.type === "number") return schema.maximum ?? 1_000
   // Both ways: a dry run is another path.
   if (schema.type === "boolean") return making.kind !== "deep"
@@ -165,7 +172,8 @@ export const learn = (repairs: Repairs, issues: ReadonlyArray<{ readonly path: s
     let at = path.replace(/\/\d+(?=\/|$)/g, "/*")
     while (repairs.get(at) === "omitted") at = at.slice(0, at.lastIndexOf("/"))
     if (at === "") continue
-    repairs.set(at, repairs.has(at) ? "omitted" : "example")
+    const repair = repairs.get(at)
+    repairs.set(at, REPAIRS[repair === undefined ? 0 : REPAIRS.indexOf(repair) + 1]!)
   }
   return JSON.stringify([...repairs]) !== before
 }
