@@ -3,6 +3,7 @@ import { Turns } from "@posthorn/server/gate/Turns"
 import { Effect, Fiber } from "effect"
 
 const STEP_MS = 1
+const STEPS = 5
 
 /** Takes the event loop for as long as a small request does. */
 const busy = () => {
@@ -38,6 +39,31 @@ it.live("§7.1 a caller's single request begins after one of another's thousand,
     // Those that began before it came, in one slice, and one turn.
     expect(begun.indexOf("one")).toBeLessThan(6)
     expect(begun.filter((name) => name !== "one")).toEqual(Array.from({ length: 200 }, (_, n) => `many ${n}`))
+  })
+)
+
+/** As after a statement: all that wait for it are ready at the same moment. */
+const answered = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+
+it.live("§7.1 each step of a caller's request waits for a few steps of another's hundred", () =>
+  Effect.gen(function* () {
+    const turns = new Turns()
+    const steps: Array<string> = []
+    const request = (line: string) => {
+      const step = Effect.sync(() => {
+        busy()
+        steps.push(line)
+      })
+      return Effect.suspend(() =>
+        turns.begin(line)(Effect.repeatN(Effect.zipRight(answered, step), STEPS - 1))
+      )
+    }
+    const many = yield* Effect.forEach(Array.from({ length: 100 }), () => Effect.fork(request("many")))
+    const one = yield* Effect.fork(request("one"))
+    yield* Fiber.joinAll([...many, one])
+    const others = steps.slice(steps.indexOf("one"), steps.lastIndexOf("one")).length - STEPS
+    expect(others).toBeLessThan(STEPS * 10)
+    expect(steps.length).toBe(101 * STEPS)
   })
 )
 
