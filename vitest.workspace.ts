@@ -19,7 +19,7 @@ const project = (name: string, groupOrder: number, pool: "forks" | "threads", in
 
 const measured = (...given: Parameters<typeof project>) => {
   const one = project(...given)
-  return { ...one, test: { ...one.test, poolOptions: { forks: { minForks: 1, maxForks: 1 } } } }
+  return { ...one, test: { ...one.test, poolOptions: { forks: { singleFork: true } } } }
 }
 
 export default defineConfig({

@@ -7,10 +7,12 @@
  */
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
+import { untilAsked } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
 import { OPERATOR_TOKEN } from "../processes/ServeProcess.ts"
 import { type Attempt, call, httpAttempts, Ids, mcpAttempts, together, type World } from "./Doors.ts"
 import { flood, write } from "./Flood.ts"
+import { receiverFailing } from "./HostileReceivers.ts"
 import { type Case, installation } from "./Installation.ts"
 import { knownFor } from "./WorstInputs.ts"
 
@@ -132,6 +134,32 @@ const fill = async (url: string, attempts: ReadonlyArray<Attempt>, ids: Ids) => 
   }
 }
 
+/** Learns ids of a delivery of the largest payload that was given up, and of the notification that says so. */
+const deliver = async (url: string, token: string, receiverUrl: string, ids: Ids) => {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+  const ask = (method: string, path: string, body?: unknown) =>
+    call(url, {
+      method,
+      path: `/workspaces/attacker${path}`,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body)
+    })
+  await ask("POST", "/webhooks", {
+    url: receiverUrl,
+    eventTypes: ["bounds.failed"],
+    policy: { retries: { kind: "none" }, disableAfter: { kind: "never" } }
+  })
+  await ask("POST", "/events", { eventType: "bounds.failed", payload: "x".repeat(1_000_000) })
+  for (const path of ["/webhooks/deliveries?status=dead_lettered&payload=omit", "/notifications"]) {
+    const { body } = await untilAsked(
+      () => ask("GET", path),
+      (answer) => (answer.body as { items?: ReadonlyArray<unknown> }).items?.length === 1
+    )
+    const [{ id }] = (body as { items: [{ id: string }] }).items
+    ids.learnFrom({ status: 200, body: { id } })
+  }
+}
+
 /** Off where an operation is tried as often as one caller may: `Doors.ts` bounds how often. */
 const BUCKETS = ["REST_READ", "REST_WRITE", "EVENT_PUBLISH", "ASSISTANT", "MCP"]
 
@@ -151,6 +179,7 @@ layer(TestPg, { excludeTestServices: true })("bounds", (it) => {
     () =>
       Effect.gen(function* () {
         const { attacker, judge, receiverUrl, signIn, url } = yield* installation(BUCKETS)
+        const failing = yield* receiverFailing
         const cases = yield* Effect.promise(async () => {
           const world: World = {
             url,
@@ -162,6 +191,7 @@ layer(TestPg, { excludeTestServices: true })("bounds", (it) => {
             known: knownFor(receiverUrl)
           }
           const ids = new Ids([attacker.id])
+          await deliver(url, attacker.token, failing.url, ids)
           const attempts = await httpAttempts(world, ids)
           await fill(url, attempts, ids)
           attempts.push(...(await mcpAttempts(world, ids)))

@@ -196,12 +196,12 @@ export const listen = ({ answer, tls }: Hostile): Promise<Listening> => {
 }
 
 /** A receiver that answers at once, until the scope ends. */
-export const receiverAtOnce = Effect.acquireRelease(
-  Effect.promise(() =>
-    listen({
-      name: "at once",
-      answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-    })
-  ),
-  ({ close }) => Effect.promise(close)
-)
+const receiverOf = (status: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => listen({ name: status, answer: withBody("", "", status) })),
+    ({ close }) => Effect.promise(close)
+  )
+
+export const receiverAtOnce = receiverOf("200 OK")
+
+export const receiverFailing = receiverOf("500 No")
