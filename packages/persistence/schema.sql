@@ -252,6 +252,7 @@ create table posthorn.deviations (
   constraint deviations_pkey PRIMARY KEY (workspace_id, event_type, day),
   constraint deviations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
 );
+CREATE INDEX deviations_day ON posthorn.deviations USING btree (day);
 CREATE INDEX deviations_of_type ON posthorn.deviations USING btree (event_type, day);
 
 create table posthorn.ended_hours (
@@ -316,6 +317,7 @@ create table posthorn.event_types (
   deprecated boolean not null default false,
   replaced_by text collate "C",
   hidden boolean not null default false,
+  version bigint not null,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint event_types_pkey PRIMARY KEY (event_type),
@@ -694,6 +696,7 @@ create type posthorn.waiting as (
 );
 -- posthorn.actor_json(actor text) returns json
 -- posthorn.actor_text(type text, id text, via text) returns text
+-- posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
 -- posthorn.apply_keys(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
@@ -772,6 +775,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_of_endpoint(workspace text, endpoint text, most integer) returns boolean
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
+-- posthorn.remove_old_deviations(most integer) returns integer
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void

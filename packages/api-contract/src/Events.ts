@@ -1,6 +1,11 @@
 /** Publishing domain events. Source: spec §6, §4.4 and §3.4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { IdempotencyKeyInUse, IdempotencyKeyReused, QuotaExceeded } from "@posthorn/domain/Errors"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  InvalidPayload,
+  QuotaExceeded
+} from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { getEvent, listEvents, listEventTypes, purgeEvent } from "./EventHistory.ts"
@@ -42,6 +47,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(IdempotencyKey) }))
   .setPayload(strictRequest(PublishEvent))
   .addSuccess(withStatus(202, PublishedEvent))
+  .addError(failure(InvalidPayload))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(QuotaExceeded))
   .annotate(OpenApi.Summary, "Publish an event")
@@ -86,6 +92,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(PublishEvents)
   .addSuccess(withStatus(202, PublishedEvents))
+  .addError(failure(InvalidPayload))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(QuotaExceeded))
   .addError(failure(IdempotencyKeyInUse))

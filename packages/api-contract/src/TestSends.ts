@@ -22,7 +22,9 @@ export const SendTestEvent = Schema.Struct({
     })
   ),
   payload: Schema.optional(
-    JsonValue.annotations({ description: "Default: a message that says that this is a test." })
+    JsonValue.annotations({
+      description: "Default: its type's first example, or a test message."
+    })
   ),
   waitSeconds: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(0, MAX_WAIT_SECONDS)).annotations({

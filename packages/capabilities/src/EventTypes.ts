@@ -1,6 +1,15 @@
 /** The event catalogue: the operator describes event types, workspaces read what is not hidden. Source: spec §6.2. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
-import { EventTypeNotFound, invalid, LimitReached, PreconditionFailed } from "@posthorn/domain/Errors"
+import { Catalogue } from "@posthorn/catalogue/Catalogue"
+import { compileSchema, STEPS } from "@posthorn/catalogue/Schemas"
+import {
+  EventTypeNotFound,
+  InvalidRequest,
+  invalid,
+  LimitReached,
+  PreconditionFailed
+} from "@posthorn/domain/Errors"
 import { isEventType, isReserved } from "@posthorn/domain/EventType"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { byType } from "@posthorn/domain/Page"
@@ -32,6 +41,8 @@ const MOST = 1_000
 
 const EXAMPLES_BYTES = 65_536
 
+const MOST_ISSUES = 50
+
 const EVERYTHING: Viewer = { workspaceId: null, seesHidden: true }
 
 const shown = ({ examples, schema, ...type }: EventTypeRow) => ({
@@ -47,10 +58,11 @@ const settingsOf = ({ examples = [], schema, ...sent }: PutEventType): EventType
 })
 
 export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabilities/EventTypes", {
-  dependencies: [AuditEventsRepo.Default, EventTypesRepo.Default],
+  dependencies: [AuditEventsRepo.Default, Catalogue.Default, EventTypesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditEventsRepo
+    const catalogue = yield* Catalogue
     const types = yield* EventTypesRepo
 
     const found = (eventType: string, viewer: Viewer) =>
@@ -71,6 +83,23 @@ export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabili
       const { actor, workspaceId } = yield* CurrentPrincipal
       return yield* found(eventType, { workspaceId, seesHidden: actor.type === "operator" })
     })
+
+    /** The schema compiles, and the examples fit it. */
+    const checkSchema = ({ examples, schema, validation }: EventTypeSettings) =>
+      Effect.gen(function* () {
+        if (schema === null) {
+          if (validation === "off") return
+          return yield* invalid("/validation", "Needs a schema")
+        }
+        const judge = yield* compileSchema(schema)
+        const budget = { left: STEPS }
+        const issues = examples.flatMap((text, index) =>
+          judge
+            .issuesOf(JSON.parse(text), budget)
+            .map(({ message, path }) => ({ path: `/examples/${index}${path}`, message }))
+        )
+        if (issues.length > 0) return yield* new InvalidRequest({ issues: issues.slice(0, MOST_ISSUES) })
+      })
 
     const check = (eventType: string, { examples }: EventTypeSettings) =>
       Effect.gen(function* () {
@@ -99,6 +128,14 @@ export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabili
       Effect.gen(function* () {
         const settings = settingsOf(sent)
         yield* check(eventType, settings)
+        yield* checkSchema(settings)
+        const answer = yield* store(eventType, settings, precondition)
+        yield* catalogue.renew
+        return answer
+      }).pipe(Effect.withSpan("EventTypes.put"))
+
+    const store = (eventType: string, settings: EventTypeSettings, precondition: Precondition) =>
+      Effect.gen(function* () {
         yield* types.change
         const present = yield* types.find(eventType, EVERYTHING)
         if (precondition !== undefined && (present === undefined || !precondition(shown(present))))
@@ -117,7 +154,7 @@ export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabili
           created: present === undefined,
           eventType: shown((yield* types.find(eventType, EVERYTHING))!)
         }
-      }).pipe(transactional(sql), Effect.withSpan("EventTypes.put"))
+      }).pipe(transactional(sql))
 
     const remove = (eventType: string, precondition?: Precondition) =>
       Effect.gen(function* () {
@@ -126,7 +163,7 @@ export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabili
         if (precondition?.(present) === false) return yield* new PreconditionFailed()
         yield* types.remove(eventType)
         yield* record("event_type.deleted", eventType, { fields: [] })
-      }).pipe(transactional(sql), Effect.withSpan("EventTypes.remove"))
+      }).pipe(transactional(sql), Effect.zipLeft(catalogue.renew), Effect.withSpan("EventTypes.remove"))
 
     return { get, getInWorkspace, list, put, remove } as const
   })

@@ -21,6 +21,7 @@ import { Effect, Option, Schema } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { hiddenFrom, shown, shownPage } from "./OwnEvents.ts"
+import { PayloadChecks } from "./PayloadChecks.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEvent {
@@ -92,10 +93,11 @@ const payloadValueOf = ({ payloadPath, payloadValue }: EventQuery) => {
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
-  dependencies: [AuditEventsRepo.Default, EventsRepo.Default],
+  dependencies: [AuditEventsRepo.Default, EventsRepo.Default, PayloadChecks.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditEventsRepo
+    const checks = yield* PayloadChecks
     const events = yield* EventsRepo
     const { fanOut } = (yield* InstallationPolicy).limits
 
@@ -103,18 +105,18 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, connection, traceId, workspaceId }) => {
         if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
+        const event = { eventType, payload, idempotencyKey: idempotencyKey ?? null }
         const publishing = events.publish({
-          workspaceId,
-          connection,
-          event: { eventType, payload, idempotencyKey: idempotencyKey ?? null },
-          actor,
-          traceId,
+          ...{ workspaceId, connection, event, actor, traceId },
           mostDeliveries: fanOut
         })
-        return Effect.map(publishing, (published) => {
-          count(actor.via, [published])
-          return published
-        })
+        return Effect.map(
+          checks.checked(workspaceId, connection, [event], () => "", Effect.map(publishing, Array.of)),
+          ([published]) => {
+            count(actor.via, [published!])
+            return published!
+          }
+        )
       }).pipe(withCheapSpan("Events.publish"))
 
     /** Stores all events, or none if one is refused. The answers have the order of the events. */
@@ -125,7 +127,13 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
       const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
-      const items = yield* events.publishAll(workspaceId, rows, traceId, fanOut, actor)
+      const items = yield* checks.checked(
+        workspaceId,
+        null,
+        rows,
+        (index) => `/events/${index}/payload`,
+        events.publishAll(workspaceId, rows, traceId, fanOut, actor)
+      )
       count(actor.via, items)
       return { items }
     })

@@ -11,6 +11,7 @@ import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { shapeOf } from "@posthorn/domain/RequestProfile"
 import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import { EventTypesRepo } from "@posthorn/persistence/repositories/EventTypesRepo"
 import { Duration, Effect, Schedule } from "effect"
 import { transactional } from "./Transaction.ts"
 
@@ -29,14 +30,22 @@ const MESSAGE = new JsonText(
 const looks = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("500 millis")))
 
 export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabilities/TestSends", {
-  dependencies: [DeliveriesRepo.Default, EndpointsRepo.Default],
+  dependencies: [DeliveriesRepo.Default, EndpointsRepo.Default, EventTypesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
+    const types = yield* EventTypesRepo
 
-    const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
+    /** The first example of the catalogue, or a message. */
+    const exampleOf = (eventType: string) =>
+      eventType === TEST_EVENT
+        ? Effect.succeed(MESSAGE)
+        : Effect.map(types.exampleOf(eventType), (text) => (text === null ? MESSAGE : new JsonText(text)))
+
+    const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload: given }: TestSend) =>
       Effect.gen(function* () {
+        const payload = given ?? (yield* exampleOf(eventType))
         const { actor, permissions, traceId, workspaceId } = yield* CurrentPrincipal
         // It is signed like a real event, so a caller who may not publish a type may not test-send it either.
         if (eventType !== TEST_EVENT && !permissions.has("event:publish")) {
@@ -49,7 +58,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         // Nothing in such a body tells that it is a test.
         if (
-          payload !== MESSAGE &&
+          given !== undefined &&
           shapeOf(endpoint.request ?? {}) === "payload" &&
           !permissions.has("event:publish")
         )

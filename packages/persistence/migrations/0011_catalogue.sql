@@ -11,6 +11,8 @@ create table posthorn.event_types (
   deprecated boolean not null default false,
   replaced_by text collate "C",
   hidden boolean not null default false,
+  -- The catalogue's when it was last put.
+  version bigint not null,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
 );
@@ -34,6 +36,33 @@ create table posthorn.deviations (
 );
 -- Without the workspace: the operator sees those of all workspaces.
 create index deviations_of_type on posthorn.deviations (event_type, day);
+create index deviations_day on posthorn.deviations (day);
+
+-- Counts events whose payloads did not fit. Leaves out workspaces that are gone. Locks: workspaces, then deviations, each in order.
+create function posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform from posthorn.workspaces w where w.id = any (workspaces) order by w.id for key share;
+  insert into posthorn.deviations as d (workspace_id, event_type, day, count, since, last_event_id)
+  select w.id, g.event_type, (posthorn.made_at(g.event_id) at time zone 'UTC')::date, count(*), min(posthorn.made_at(g.event_id)),
+    max(g.event_id collate "C")
+  from unnest(workspaces, event_types, event_ids) as g(workspace_id, event_type, event_id)
+  join posthorn.workspaces w on w.id = g.workspace_id
+  group by 1, 2, 3 order by 1, 2, 3
+  on conflict (workspace_id, event_type, day) do update set count = d.count + excluded.count,
+    since = least(d.since, excluded.since), last_event_id = greatest(d.last_event_id, excluded.last_event_id);
+end $$;
+
+create function posthorn.remove_old_deviations(most integer) returns integer language sql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  with gone as (
+    delete from posthorn.deviations d using (
+      select ctid as tid, day from posthorn.deviations where day <= (now() at time zone 'UTC')::date - 30 order by day limit most
+    ) old where d.ctid = old.tid and d.day = old.day returning 1
+  )
+  select count(*)::integer from gone
+$$;
 
 -- Deviations of the last 30 days, in a workspace or (null) in all.
 create function posthorn.deviations_of(

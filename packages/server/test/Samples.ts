@@ -165,7 +165,8 @@ const describeType = (eventType: string) =>
   Effect.flatMap(
     SqlClient,
     (sql) =>
-      sql`insert into posthorn.event_types (event_type, description) values (${eventType}, 'Something happened.')`
+      sql`insert into posthorn.event_types (event_type, description, version)
+      values (${eventType}, 'Something happened.', 0)`
   ).pipe(Effect.orDie)
 
 let described = 0

@@ -103,6 +103,12 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
     )`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
       Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
       Effect.zip(removeAnswers(null)),
+      Effect.zipLeft(
+        passes(
+          () => rows(sql, Pass)`select '' as past, n as scanned, n as removed
+            from posthorn.remove_old_deviations(${PASS}) as n`
+        )
+      ),
       Effect.map(([all, operators]) => ({
         deliveries: all.reduce((sum, one) => sum + one.deliveries, 0),
         events: all.reduce((sum, one) => sum + one.events, 0),

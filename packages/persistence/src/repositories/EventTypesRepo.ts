@@ -1,6 +1,6 @@
 /** The event catalogue: what the operator says of event types, for all workspaces. Source: spec §6.2. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { WorkspaceId } from "@posthorn/domain/Ids"
+import type { EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, execute, first } from "../client/Query.ts"
@@ -42,6 +42,24 @@ const DocumentedRow = Schema.Struct({
   deprecated: Schema.Boolean,
   replacedBy: Schema.NullOr(Schema.String)
 })
+
+/** A type whose payloads are judged. */
+const JudgedType = Schema.Struct({
+  eventType: Schema.String,
+  validation: Schema.Literal("report", "refuse"),
+  /** Another one for each put. */
+  version: Count,
+  /** Characters of its schema. */
+  size: Count
+})
+export type JudgedType = typeof JudgedType.Type
+
+/** An event whose payload did not fit. */
+export interface Deviation {
+  readonly workspaceId: WorkspaceId
+  readonly eventType: string
+  readonly eventId: EventId
+}
 
 /** Whose deviations are counted (null: all workspaces'), and whether hidden types are shown. */
 export interface Viewer {
@@ -100,19 +118,61 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
       const put = (eventType: string, settings: EventTypeSettings) => {
         const { description, deprecated, examples, group, hidden, replacedBy, schema, validation } = settings
         return execute(sql)`insert into posthorn.event_types as t
-            (event_type, description, "group", schema, examples, validation, deprecated, replaced_by, hidden)
+            (event_type, description, "group", schema, examples, validation, deprecated, replaced_by, hidden, version)
           values (${eventType}, ${description}, ${group}, ${schema}, ${examples as Array<string>}::text[], ${validation},
-            ${deprecated}, ${replacedBy}, ${hidden})
+            ${deprecated}, ${replacedBy}, ${hidden}, (select version from posthorn.catalogue))
           on conflict (event_type) do update set description = excluded.description, "group" = excluded."group",
             schema = excluded.schema, examples = excluded.examples, validation = excluded.validation,
             deprecated = excluded.deprecated, replaced_by = excluded.replaced_by, hidden = excluded.hidden,
-            updated_at = excluded.updated_at`
+            version = excluded.version, updated_at = excluded.updated_at`
       }
 
       const remove = (eventType: string) =>
         execute(sql)`delete from posthorn.event_types where event_type = ${eventType}`
 
-      return { change, count, documented, find, list, put, remove, version } as const
+      const judged = all(
+        sql,
+        JudgedType
+      )`select event_type as "eventType", validation, version, length(schema) as size
+        from posthorn.event_types where schema is not null and validation <> 'off'`
+
+      const schemaOf = (eventType: string) =>
+        Effect.map(
+          first(
+            sql,
+            Schema.Struct({ schema: Schema.NullOr(Schema.String) })
+          )`select schema from posthorn.event_types
+            where event_type = ${eventType}`,
+          (row) => row?.schema ?? null
+        )
+
+      /** Payload for test sends; null if there is none. */
+      const exampleOf = (eventType: string) =>
+        Effect.map(
+          first(sql, Schema.Struct({ example: Schema.NullOr(Schema.String) }))`select examples[1] as example
+            from posthorn.event_types where event_type = ${eventType}`,
+          (row) => row?.example ?? null
+        )
+
+      /** A workspace that was removed meanwhile is left out. */
+      const addDeviations = (found: ReadonlyArray<Deviation>) =>
+        sql`select posthorn.add_deviations(${found.map(({ workspaceId }) => workspaceId)}::text[],
+          ${found.map(({ eventType }) => eventType)}::text[], ${found.map(({ eventId }) => eventId)}::text[])`
+
+      return {
+        addDeviations,
+        change,
+        count,
+        documented,
+        exampleOf,
+        find,
+        judged,
+        list,
+        put,
+        remove,
+        schemaOf,
+        version
+      } as const
     })
   }
 ) {}

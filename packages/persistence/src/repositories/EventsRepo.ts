@@ -156,6 +156,15 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         actor: Actor
       ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries, actor))
 
+      /** Those of these keys that were used within the last 24 hours. */
+      const knownKeys = (workspaceId: WorkspaceId, keys: ReadonlyArray<string>) =>
+        Effect.map(
+          all(sql, Schema.Struct({ key: Schema.String }))`select key from posthorn.idempotency_keys
+            where workspace_id = ${workspaceId} and key = any (${keys as Array<string>}::text[])
+              and created_at > clock_timestamp() - interval '24 hours'`,
+          (found) => found.map(({ key }) => key)
+        )
+
       /** An event of Posthorn itself, in the caller's transaction; never delivered to `exceptEndpoint`. */
       const announce = (
         { actor, traceId, workspaceId }: ChangedBy,
@@ -285,7 +294,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           from page p order by p.event_type`
       }
 
-      return { announce, find, list, listTypes, publish, publishAll, purge } as const
+      return { announce, find, knownKeys, list, listTypes, publish, publishAll, purge } as const
     })
   }
 ) {}

@@ -16,6 +16,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   replays_running: "workers look for the jobs of all workspaces at once",
   default_quotas_pkey: "the installation's, not a workspace's",
   catalogue_pkey: "the installation's, not a workspace's",
+  deviations_day: "what is too old goes from all workspaces at once",
   deviations_of_type: "the operator sees those of all workspaces",
   event_types_pkey: "the installation's, not a workspace's",
   migrations_pkey: "belongs to the program, not to a workspace",

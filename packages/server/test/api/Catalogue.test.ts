@@ -2,8 +2,9 @@
 import { expect, layer } from "@effect/vitest"
 import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
-import { publish } from "../Fixtures.ts"
-import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
+import { makeEndpoint, publish } from "../Fixtures.ts"
+import { callTool } from "../McpCalls.ts"
+import { anotherServer, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
 const asOperator = Effect.map(
   TestServer,
@@ -191,6 +192,144 @@ layer(testServer(), { excludeTestServices: true })("the catalogue", (it) => {
         ["event_type.updated", { type: "event_type", id: "logged" }, { fields: ["group"] }],
         ["event_type.created", { type: "event_type", id: "logged" }, expect.anything()]
       ])
+    })
+  )
+
+  it.effect("§6.2 refuse: a payload that does not fit is not published, alone, in a batch, by a tool", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const { url } = yield* TestServer
+      const ws = yield* entered
+      const schema = { type: "object", properties: { total: { type: "integer" } }, required: ["id"] }
+      const fits = { eventType: "refusing", payload: { id: 1 }, idempotencyKey: "a" }
+      const unfit = { eventType: "refusing", payload: { total: "x" } }
+      yield* ws.call("POST", "/events", { body: { ...unfit, idempotencyKey: "before" } })
+      yield* call("PUT", "/refusing", { body: { schema, validation: "refuse" } })
+
+      const refused = yield* ws.call("POST", "/events", { body: unfit })
+      const batch = yield* ws.call("POST", "/events/batch", {
+        body: { events: [fits, unfit, { eventType: "other", payload: {} }] }
+      })
+      const tool = yield* callTool(url, ws.token, "publish_event", unfit)
+      const again = yield* ws.call("POST", "/events", { body: { ...unfit, idempotencyKey: "before" } })
+      const published = yield* ws.call("POST", "/events", { body: fits })
+
+      expect([refused.status, refused.body._tag, refused.body.issues]).toEqual([
+        400,
+        "InvalidPayload",
+        [
+          { path: "/id", message: "is missing" },
+          { path: "/total", message: "must be integer" }
+        ]
+      ])
+      expect(batch.body.issues).toEqual([
+        { path: "/events/1/payload/id", message: "is missing" },
+        { path: "/events/1/payload/total", message: "must be integer" }
+      ])
+      expect(JSON.parse(tool.content[0]!.text)._tag).toBe("InvalidPayload")
+      expect([again.status, again.body.duplicate]).toEqual([202, true])
+      expect([published.status, published.body.duplicate]).toEqual([202, false])
+      const { body } = yield* ws.call("GET", "/events?eventType=refusing")
+      expect(body.items).toHaveLength(2)
+      expect((yield* call("GET", "/refusing")).body.deviations).toEqual({
+        count: 0,
+        since: null,
+        lastEventId: null
+      })
+    })
+  )
+
+  it.effect("§6.2 report: a payload that does not fit is published, and counted once", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const [ws, other] = [yield* entered, yield* entered]
+      yield* call("PUT", "/reporting", { body: { schema: { type: "object" }, validation: "report" } })
+      const publishing = (payload: unknown, idempotencyKey?: string) => ({
+        eventType: "reporting",
+        payload,
+        idempotencyKey
+      })
+      const deviations = (where: typeof ws) =>
+        Effect.map(where.call("GET", "/event-types/reporting"), ({ body }) => body.deviations)
+
+      const first = yield* ws.call("POST", "/events", { body: publishing(1, "key") })
+      yield* ws.call("POST", "/events", { body: publishing(1, "key") })
+      yield* ws.call("POST", "/events", { body: publishing({}) })
+      const batch = yield* ws.call("POST", "/events/batch", {
+        body: { events: [publishing({}), publishing(2), publishing(1, "key")] }
+      })
+      yield* other.call("POST", "/events", { body: publishing([]) })
+
+      const { createdAt } = (yield* ws.call("GET", `/events/${first.body.id}`)).body
+      expect(yield* deviations(ws)).toEqual({
+        count: 2,
+        since: createdAt,
+        lastEventId: batch.body.items[1]!.id
+      })
+      expect(yield* deviations(other)).toMatchObject({ count: 1 })
+      expect((yield* call("GET", "/reporting")).body.deviations).toMatchObject({ count: 3, since: createdAt })
+      expect(
+        (yield* call("GET", "?limit=200")).body.items.find((type) => type.eventType === "reporting")!
+          .deviations
+      ).toMatchObject({ count: 3 })
+    })
+  )
+
+  it.effect("§6.2 schemas and examples are checked at the put", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const put = (body: unknown) =>
+        Effect.map(call("PUT", "/checked", { body }), ({ body: { _tag, issues }, status }) => [
+          status,
+          _tag,
+          (issues as ReadonlyArray<{ readonly path: string }>).map(({ path }) => path)
+        ])
+
+      expect(yield* put({ schema: { properties: { a: { minimun: 1 } } } })).toEqual([
+        400,
+        "InvalidSchema",
+        ["/properties/a/minimun"]
+      ])
+      expect(yield* put({ schema: { type: "object" }, examples: [{}, 1, { a: 1 }] })).toEqual([
+        400,
+        "InvalidRequest",
+        ["/examples/1"]
+      ])
+      expect(yield* put({ validation: "refuse" })).toEqual([400, "InvalidRequest", ["/validation"]])
+      expect((yield* call("GET", "/checked")).status).toBe(404)
+    })
+  )
+
+  it.effect("§6.2 test sends take the first example, and are not judged", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const ws = yield* entered
+      const text = '{"schema":{"type":"object"},"examples":[{"b":1.0,"a":2}],"validation":"refuse"}'
+      yield* call("PUT", "/tested", { text })
+      const endpointId = yield* makeEndpoint(ws)
+      const send = (body: object) =>
+        ws.call("POST", `/webhooks/${endpointId}/test-event`, { body: { eventType: "tested", ...body } })
+
+      expect((yield* send({})).text).toContain('"payload":{"b":1.0,"a":2}')
+      expect((yield* send({ payload: 1 })).status).toBe(202)
+      expect((yield* send({ eventType: "untested" })).text).toContain("This is a test event")
+    })
+  )
+
+  it.scoped("§6.2 another process judges by a new schema within a second", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const ws = yield* entered
+      const { call: other } = yield* anotherServer()
+      const body = { eventType: "renewed", payload: 1 }
+      const publishThere = other("POST", `/workspaces/${ws.slug}/events`, { token: ws.token, body })
+      expect((yield* publishThere).status).toBe(202)
+      yield* call("PUT", "/renewed", { body: { schema: { type: "string" }, validation: "refuse" } })
+
+      const began = Date.now()
+      yield* until(publishThere, ({ status }) => status === 400)
+
+      expect(Date.now() - began).toBeLessThan(1_000)
     })
   )
 
