@@ -87,8 +87,12 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(columnsOf(EndpointRow))
+      /** Text arrays as JSON: the driver reads their own form letter by letter. */
       const listed = sql.literal(
-        columnsOf(EndpointRow, "", { request: "request #- '{authentication,certificate}'" })
+        columnsOf(EndpointRow, "", {
+          request: "request #- '{authentication,certificate}'",
+          eventTypes: "to_json(event_types)"
+        })
       )
 
       const states = {

@@ -30,7 +30,9 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
       .handle("createWebhookEndpoint", (request) =>
         idempotent("createWebhookEndpoint", request, endpoints.create(withDefaults(request.payload)))
       )
-      .handle("listWebhookEndpoints", ({ urlParams }) => endpoints.list(withDefaults(urlParams)))
+      .handle("listWebhookEndpoints", ({ urlParams }) =>
+        Effect.map(endpoints.list(withDefaults(urlParams)), respond("listWebhookEndpoints"))
+      )
       .handle("getWebhookEndpoint", ({ path }) =>
         Effect.map(endpoints.get(path.endpointId), respond("getWebhookEndpoint"))
       )
