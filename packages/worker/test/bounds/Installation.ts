@@ -218,7 +218,7 @@ export const installation = (
         fared,
         statementMs,
         breaches: breached.map(([what]) => what),
-        failures: breached.flatMap(([what, figure]) => (isKnown(name, what, figure) ? [] : [what]))
+        failures: breached.flatMap(([what, figure]) => (isKnown(what, figure) ? [] : [what]))
       }
     }
 
