@@ -164,7 +164,7 @@ create type posthorn.loaded as (
 
 -- Reads what requests need, just before they are sent.
 -- Parameters: `known`, a hash of the endpoint's columns that the worker has; if it still fits, these columns are null.
--- Returns: one row for each delivery, with its position from 1. Left out: deliveries that are gone or recorded; also those of
+-- Returns: payloads of more than 64 KiB are null; one row for each delivery, with its position from 1. Left out: deliveries that are gone or recorded; also those of
 -- another endpoint than named, since any role can send a notification with wrong names.
 -- Looks up by primary key alone: another plan, made while the queue was empty, would take 10 ms a row. Called by: Loads.
 create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
@@ -173,8 +173,8 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.index::integer, d.event_type, d.payload, d.trace_id, d.test,
-      case when e.request is not null then to_char(coalesce(
+    select w.index::integer, d.event_type, case when octet_length(d.payload) <= 65536 then d.payload end, d.trace_id,
+      d.test, case when e.request is not null then to_char(coalesce(
         (select v.created_at from posthorn.events v where v.workspace_id = d.workspace_id and v.id = d.event_id), d.created_at
       ) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
       e.consecutive_failures, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,

@@ -29,6 +29,7 @@ import * as Meters from "./EngineMeters.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
 import * as Housekeeping from "./loops/Housekeeping.ts"
 import { makeLoader } from "./loops/Loader.ts"
+import { makePayloadReader } from "./loops/PayloadReader.ts"
 import { Recorder } from "./loops/Recorder.ts"
 import { makeReplays, type Replays } from "./loops/Replays.ts"
 import { makeSlots } from "./loops/Slots.ts"
@@ -179,6 +180,7 @@ export const start = Effect.gen(function* () {
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
   yield* Effect.addFinalizer(() => Effect.sync(() => dispatcher.requeueReady(() => true)))
+  yield* fork(makePayloadReader(parts))
   yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)
 })

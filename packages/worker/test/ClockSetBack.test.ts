@@ -40,6 +40,7 @@ const watched = () => {
       }),
     nextDue: () => Effect.succeed(null),
     dueOfEndpoints: () => Effect.succeed([]),
+    payload: () => Effect.dieMessage("payload"),
     load: () => Effect.succeed([]),
     startsSince: () => Effect.succeed([]),
     countClaims: () => Effect.succeed(new Map())

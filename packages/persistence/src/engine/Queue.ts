@@ -22,12 +22,12 @@ import { rows } from "../client/Rows.ts"
 import { DatabaseMicros } from "./DatabaseMicros.ts"
 import { type DueRow, dueRows, type LaneRef, RUN } from "./internal/DueRows.ts"
 import { KnownEndpoints } from "./internal/KnownEndpoints.ts"
-import { type Content, load } from "./internal/Loads.ts"
+import { type Found, load } from "./internal/Loads.ts"
 import { type Cursor, type Due, due } from "./internal/Polls.ts"
 
 export type { DueRow, LaneRef } from "./internal/DueRows.ts"
 export type { DispatchEndpoint } from "./internal/KnownEndpoints.ts"
-export type { Content } from "./internal/Loads.ts"
+export type { Content, Found } from "./internal/Loads.ts"
 export type { VersionedPolicy } from "./internal/Policies.ts"
 export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
@@ -46,6 +46,8 @@ export interface Claim {
 /** `counted`: written down. `given_up`: at the limit, and now a dead letter. `blocked`: another transaction has locked the row. */
 const ClaimOutcome = Schema.Literal("counted", "given_up", "blocked")
 export type ClaimOutcome = typeof ClaimOutcome.Type
+
+const Payload = Schema.Struct({ payload: Schema.String })
 
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
@@ -87,8 +89,13 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
     readonly dueOfEndpoints: (
       refills: ReadonlyArray<Refill>
     ) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
-    /** In the order of `rows`; null for a delivery that is gone or recorded. One call at a time. */
-    readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
+    /**
+     * In the order of `rows`; null for a delivery that is gone or recorded. Payloads of more than 64 KiB are left out. One call at
+     * a time.
+     */
+    readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Found>, SqlError>
+    /** Null for a delivery that is gone. */
+    readonly payload: (row: DueRow) => Effect.Effect<string | null, SqlError>
     /**
      * Starts within the windows of the rate limits. Attempts that a dead owner may have made count as started when it stopped.
      */
@@ -182,6 +189,13 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
       dueOfEndpoints: (refills) => dueOfEndpoints(run, refills),
       startsSince: (limited) => startsSince(run, limited),
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
+      payload: ({ deliveryId, workspaceId }) =>
+        Effect.map(
+          rows(sql, Payload)`select coalesce(d.payload, (select e.payload from posthorn.events e
+              where e.workspace_id = d.workspace_id and e.id = d.event_id)) as payload
+            from posthorn.deliveries d where d.workspace_id = ${workspaceId} and d.id = ${deliveryId}`,
+          ([found]) => found?.payload ?? null
+        ),
       countClaims: (claims, limit, sending) =>
         Effect.map(
           rows(sql, Claimed)`select delivery_id as id, outcome from posthorn.claim(

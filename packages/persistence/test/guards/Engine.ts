@@ -238,6 +238,17 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await payloads(), ["1", "2", "3"])
     await stage.rows("update posthorn.deliveries set payload = 'own' where id = $1", sent[1]![1])
     assert.deepEqual(await payloads(), ["1", "own", "3"])
+    const setLength = (length: number) =>
+      stage.rows(
+        "update posthorn.deliveries set payload = repeat('x', $2) where id = $1",
+        sent[1]![1],
+        length
+      )
+    await setLength(65_536)
+    assert.deepEqual(await payloads(), ["1", "x".repeat(65_536), "3"])
+    await setLength(65_537)
+    assert.deepEqual(await payloads(), ["1", null, "3"])
+    await stage.rows("update posthorn.deliveries set payload = 'own' where id = $1", sent[1]![1])
   })
 
   it("next_due: the next due time is the earliest that is yet to come in these shards", async (stage) => {

@@ -8,7 +8,7 @@
  */
 import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
 import type { DatabaseMicros } from "@posthorn/persistence/engine/DatabaseMicros"
-import type { Content } from "@posthorn/persistence/engine/Queue"
+import type { Content, Found } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Signal } from "../internal/Signal.ts"
 import type { TuningValues } from "../Tuning.ts"
@@ -19,6 +19,7 @@ import { InDoubt } from "./InDoubt.ts"
 import { Intake } from "./Intake.ts"
 import type { Lane, Pace, Waiting } from "./Lane.ts"
 import { Lanes } from "./Lanes.ts"
+import { LargePayloads } from "./LargePayloads.ts"
 import { Leases } from "./Leases.ts"
 import { Memory } from "./Memory.ts"
 import { Order } from "./Order.ts"
@@ -44,6 +45,7 @@ export interface DispatcherOptions extends TuningValues {
 
 export class Dispatcher {
   readonly toLoad = new Signal()
+  readonly toRead = new Signal()
   readonly toRecord = new Signal()
   readonly batchIsFull = new Signal()
   readonly toCount = new Signal()
@@ -53,6 +55,7 @@ export class Dispatcher {
   readonly inDoubt = new InDoubt()
   readonly unrecorded = new Unrecorded()
   readonly ready = new Ready()
+  readonly largePayloads = new LargePayloads()
   readonly memory: Memory
   readonly backlog: Backlog
   readonly lanes: Lanes
@@ -222,6 +225,23 @@ export class Dispatcher {
     if (picked.length <= free || !picked.some((row) => this.inDoubt.has(row))) return picked
     this.requeue(picked.splice(Math.max(0, free)))
     return picked
+  }
+
+  /** Undefined for a delivery that stays in `loading` until its large payload is read. */
+  complete(row: Waiting, found: Found): Content | null | undefined {
+    const content = this.largePayloads.complete(row, found)
+    if (content === undefined) {
+      this.largePayloads.add(row)
+      this.toRead.notify()
+    }
+    return content
+  }
+
+  /** loading → waiting */
+  payloadRead(row: Waiting, payload: string | null): void {
+    this.largePayloads.read(row, payload)
+    this.requeue([row])
+    this.notifyLoader()
   }
 
   /** Null if it is not to be sent. */

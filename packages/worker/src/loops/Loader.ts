@@ -1,9 +1,10 @@
 /**
  * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
- * Batches grow with the load. Claims of deliveries in doubt are stored first. Each picked delivery is made ready, requeued or gone,
- * even if the worker stops. Without the lease nothing is picked. After an answer later than `lateMs()` its deliveries are requeued,
- * and the next load has at most half as many. Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), ADR 10 and 12.
+ * Batches grow with the load. PayloadReader.ts reads large payloads. Claims of deliveries in doubt are stored first. Each picked
+ * delivery is made ready, requeued or gone, even if the worker stops. Without the lease nothing is picked. After an answer later than
+ * `lateMs()` its deliveries are requeued, and the next load has at most half as many. Source: spec §3.1, §8 and §3.4 (Snapshot,
+ * Poison), ADR 10 and 12.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -77,16 +78,24 @@ export const makeLoader = (
   const lateMs = (): number =>
     Math.max(tuning.lateMs, Math.min(ROUND_TRIPS * databaseClock.roundTripMs(), LATEST_MS))
 
-  const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
+  const load = (picked: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
     Effect.gen(function* () {
       const asked = yield* elapsedNow
-      const contents = yield* queue.load(rows)
+      const found = yield* queue.load(picked)
       const now = yield* elapsedNow
       if (now - asked > lateMs()) {
-        most = Math.max(1, rows.length >> 1)
+        most = Math.max(1, picked.length >> 1)
         return yield* new LateAnswer({ message: `The answer took ${Math.round(now - asked)} ms` })
       }
       most *= 2
+      const rows: Array<Waiting> = []
+      const contents: Array<Content | null> = []
+      for (const [n, row] of picked.entries()) {
+        const content = dispatcher.complete(row, found[n] ?? null)
+        if (content === undefined) continue
+        rows.push(row)
+        contents.push(content)
+      }
       yield* holdRateLimits(rows, contents)
       const loaded = rows.flatMap((row, n) => dispatcher.loaded(row, contents[n] ?? null, now) ?? [])
       dispatcher.prefetch.measure(now)
@@ -115,7 +124,8 @@ export const makeLoader = (
       if (dispatcher.ready.length > 0) lookAgain()
       return dispatcher.toLoad.wait
     }
-    const requeue = Effect.sync(() => dispatcher.requeue(picked.filter(({ stage }) => stage === "loading")))
+    const isToRequeue = (row: Waiting) => row.stage === "loading" && !dispatcher.largePayloads.isUnread(row)
+    const requeue = Effect.sync(() => dispatcher.requeue(picked.filter(isToRequeue)))
     return load(picked).pipe(
       reporting(trouble),
       Effect.onError(() => requeue),

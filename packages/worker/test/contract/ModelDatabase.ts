@@ -25,6 +25,7 @@ export const modelDatabase = (): Database => {
     nextDue: (shards) => at(() => model.nextDue(shards)),
     dueOfEndpoints: (refills) => at(() => model.dueOfEndpoints(refills)),
     load: (rows) => at(() => model.load(rows)),
+    payload: () => Effect.dieMessage("payload"),
     startsSince: (limited) => at(() => model.startsSince(limited)),
     countClaims: (...args) => at(() => model.countClaims(...args))
   }

@@ -34,6 +34,7 @@ export const quietQueue: Omit<Queue["Type"], "due"> = {
   firstOfEndpoints: () => Effect.succeed({ rows: [], next: null }),
   nextDue: () => Effect.succeed(null),
   dueOfEndpoints: () => Effect.succeed([]),
+  payload: () => Effect.dieMessage("payload"),
   load: () => Effect.succeed([]),
   startsSince: () => Effect.succeed([]),
   countClaims: () => Effect.succeed(new Map())

@@ -24,6 +24,7 @@ import {
   repeatsIn,
   shared,
   tally,
+  timed,
   within
 } from "./Story.ts"
 
@@ -160,6 +161,36 @@ it.scopedLive.each([500, 1_000])(
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
   240_000
+)
+
+it.scopedLive("§3.4 delivers payloads of 1 MB over 1 MB/s, and others between them", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { acme, line, receiver, worker } = yield* behindLine
+    yield* endpoints(acme, 2, (n) => receiver.url(n === 0 ? "/ok?large" : "/ok?small"))
+    const arrived = (name: string) =>
+      Effect.sync(() => receiver.received.filter(({ target }) => target.endsWith(name)).length)
+    yield* line.narrow(1_000_000)
+    const large = JSON.stringify("x".repeat(1_000_000))
+    yield* sql`select posthorn.publish(${acme.slug}, 'e.n0', ${large}::json) from generate_series(1, 5)`
+    yield* within(30, arrived("large"), (n) => n > 0)
+
+    const took = yield* timed(
+      Effect.zipRight(
+        sql`select posthorn.publish(${acme.slug}, 'e.n1', '1') from generate_series(1, 20)`,
+        within(30, arrived("small"), (n) => n === 20)
+      )
+    )
+    const before = yield* arrived("large")
+    yield* within(60, tally, (seen) => seen.delivered === 25)
+
+    // The large ones take a second each.
+    expect(took).toBeLessThan(1_500)
+    expect(before).toBeLessThan(5)
+    expect(repeatsIn(receiver.received)).toBe(0)
+    expect(worker.log()).not.toContain("cannot be loaded")
+    yield* lawsHold
+  }).pipe(Effect.provide(Setting))
 )
 
 it.scopedLive.each([500, 1_000])(

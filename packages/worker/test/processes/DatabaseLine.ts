@@ -18,6 +18,8 @@ export interface DatabaseLine {
   readonly loseAnswerTo: (text: string) => Effect.Effect<void>
   /** From now on everything takes this many milliseconds more, in each direction. */
   readonly slowDown: (milliseconds: number) => Effect.Effect<void>
+  /** From now on the database's answers come with so many bytes a second, on each connection. */
+  readonly narrow: (bytesPerSecond: number) => Effect.Effect<void>
   readonly connections: () => number
   /** Cuts every connection; new ones work. */
   readonly cut: Effect.Effect<void>
@@ -28,6 +30,8 @@ interface Pair {
   readonly database: Socket
   black: boolean
   swallow: Deferred.Deferred<void> | null
+  /** When all answers so far have passed, in milliseconds. */
+  passedAt: number
 }
 
 /** Timers of equal length run in the order in which they were set, so delayed data keeps its order. */
@@ -36,14 +40,25 @@ const send = (socket: Socket, chunk: Buffer, delay: number) => {
   else setTimeout(() => socket.writable && socket.write(chunk), delay)
 }
 
-const link = (pair: Pair, onStatement: (chunk: Buffer, pair: Pair) => void, delay: () => number) => {
+interface Pace {
+  delay: number
+  bytesPerSecond: number
+}
+
+const delayOf = (pair: Pair, { length }: Buffer, { bytesPerSecond, delay }: Pace): number => {
+  const now = performance.now()
+  pair.passedAt = Math.max(now, pair.passedAt) + (length / bytesPerSecond) * 1_000
+  return delay + pair.passedAt - now
+}
+
+const link = (pair: Pair, onStatement: (chunk: Buffer, pair: Pair) => void, pace: Pace) => {
   pair.worker.on("data", (chunk: Buffer) => {
     onStatement(chunk, pair)
-    send(pair.database, chunk, delay())
+    send(pair.database, chunk, pace.delay)
   })
   pair.database.on("data", (chunk: Buffer) => {
     if (pair.swallow === null) {
-      send(pair.worker, chunk, delay())
+      send(pair.worker, chunk, delayOf(pair, chunk, pace))
       return
     }
     Deferred.unsafeDone(pair.swallow, Effect.void)
@@ -61,7 +76,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
   Effect.gen(function* () {
     const pairs = new Set<Pair>()
     let black = false
-    let delay = 0
+    const pace: Pace = { delay: 0, bytesPerSecond: Number.POSITIVE_INFINITY }
     let awaited: { readonly text: string; readonly lost: Deferred.Deferred<void> } | null = null
     const onStatement = (chunk: Buffer, pair: Pair) => {
       if (awaited === null || !chunk.includes(awaited.text)) return
@@ -70,7 +85,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
     }
     const server = createServer((worker) => {
       const database = connect(Number(target.port), target.hostname)
-      const pair: Pair = { worker, database, black: false, swallow: null }
+      const pair: Pair = { worker, database, black: false, swallow: null, passedAt: 0 }
       pairs.add(pair)
       const end = () => {
         pairs.delete(pair)
@@ -79,7 +94,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
       }
       // A silent connection carries no end of stream either; both ends notice when it works again, or when the test ends.
       for (const socket of [worker, database]) socket.on("error", () => undefined).once("close", end)
-      link(pair, onStatement, () => delay)
+      link(pair, onStatement, pace)
       if (black) setBlack(pair, true)
     })
     yield* Effect.acquireRelease(listen(server), () =>
@@ -108,7 +123,11 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
         }),
       slowDown: (milliseconds) =>
         Effect.sync(() => {
-          delay = milliseconds
+          pace.delay = milliseconds
+        }),
+      narrow: (bytesPerSecond) =>
+        Effect.sync(() => {
+          pace.bytesPerSecond = bytesPerSecond
         }),
       connections: () => pairs.size,
       cut: Effect.sync(() => {

@@ -47,6 +47,8 @@ export const services = (
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOfEndpoints: (lanes) => statement("dueOfEndpoints", () => model.dueOfEndpoints(lanes), lanes.length),
     load: (rows) => statement("load", () => model.load(rows), rows.length),
+    // The model's payloads are small.
+    payload: () => Effect.dieMessage("payload"),
     startsSince: (rated) => statement("startsSince", () => model.startsSince(rated)),
     countClaims: (claims, limit, sending) =>
       statement("countClaims", () => model.countClaims(claims, limit, sending))

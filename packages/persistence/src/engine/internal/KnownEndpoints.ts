@@ -32,7 +32,7 @@ const UNKNOWN = "0"
 export const LOADED = [
   ["index", Count],
   ["event_type", Schema.String],
-  ["payload", Schema.String],
+  ["payload", Schema.NullOr(Schema.String)],
   ["trace_id", Schema.String],
   ["test", Schema.Boolean],
   ["created_at", Schema.NullOr(Schema.String)],

@@ -20,9 +20,20 @@ export interface Content {
   readonly failures: number
 }
 
+/** The payload is large, and to be read by itself. */
+export interface WithoutPayload extends Omit<Content, "payload"> {
+  readonly payload: null
+}
+
+export type Found = Content | WithoutPayload | null
+
 const LOAD = statement("posthorn.load($1, $2, $3, $4, $5)", LOADED)
 
-const contentOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Content => ({
+const contentOf = (
+  known: KnownEndpoints,
+  endpointId: EndpointId,
+  row: LoadedRow
+): Content | WithoutPayload => ({
   eventType: row[1],
   payload: row[2],
   traceId: row[3],
@@ -42,7 +53,7 @@ export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow
       plain(rows, (row) => known.version(row.endpointId))
     ]),
     (found) => {
-      const contents: Array<Content | null> = new Array(rows.length).fill(null)
+      const contents: Array<Found> = new Array(rows.length).fill(null)
       for (const row of found) contents[row[0] - 1] = contentOf(known, rows[row[0] - 1]!.endpointId, row)
       return contents
     }
