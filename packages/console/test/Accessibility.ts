@@ -3,10 +3,18 @@
  * into 320 pixels and stands still while it loads. `npm test` checks some pages in one theme; `npm run test:deep` all pages in both.
  */
 import { oneIn } from "@posthorn/testkit/Sample"
+import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { enter, layoutShift, settled, violations } from "./Browser.ts"
 import { makeWorld, placesOf, type World } from "./FilledWorkspace.ts"
 import { inChromium } from "./InChromium.ts"
+
+const hasWideTable = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("main table.stacks")].some(
+      (table) => table.offsetWidth > table.parentElement!.clientWidth
+    )
+  )
 
 /** Google calls 0.1 good. */
 const MOST_SHIFT = 0.05
@@ -59,7 +67,7 @@ export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">
       }, 240_000)
 
     for (const width of [320, 1280])
-      it(`§11 nothing moves on any page while it loads, ${width} pixels wide`, async () => {
+      it(`§11 nothing moves on any page while it loads, and tables fit their cards, ${width} pixels wide`, async () => {
         const { page } = await on.open({ viewport: { width, height: 800 } })
         await enter(page, on.stage, world.slug)
         const moved: Array<string> = []
@@ -69,6 +77,7 @@ export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">
           await page.waitForLoadState("networkidle")
           const shift = await layoutShift(page)
           if (shift > MOST_SHIFT) moved.push(`${name}: ${shift.toFixed(3)}`)
+          if (await hasWideTable(page)) moved.push(`${name}: a table is wider than its card`)
         }
         expect(moved).toEqual([])
       }, 120_000)

@@ -35,7 +35,7 @@ const typesOf = (eventTypes: ReadonlyArray<string>) =>
 const columns = (slug: string, policyOf: ReturnType<typeof usePolicies>): ReadonlyArray<Column<Row>> => [
   {
     head: "Endpoint",
-    className: "max-w-96",
+    className: "max-w-72",
     cell: ({ description, id, url }) => (
       <div className="min-w-0 py-2">
         <Link

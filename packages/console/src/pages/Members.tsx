@@ -256,22 +256,24 @@ export const Members = () => {
   ) : null
   return (
     <Page title="Members" about="Who may use this console, and as what." actions={add}>
-      <Card flush>
-        <List
-          label="Members"
-          query={query}
-          columns={columns}
-          empty={
-            <Empty icon="members" title="No member yet">
-              <p className="text-soft">
-                A member signs in by a console link that is made for them, and may do what their role says.
-              </p>
-              {add}
-            </Empty>
-          }
-        />
-      </Card>
-      <Sessions members={query.items ?? []} />
+      <div className="grid gap-5">
+        <Card flush>
+          <List
+            label="Members"
+            query={query}
+            columns={columns}
+            empty={
+              <Empty icon="members" title="No member yet">
+                <p className="text-soft">
+                  A member signs in by a console link that is made for them, and may do what their role says.
+                </p>
+                {add}
+              </Empty>
+            }
+          />
+        </Card>
+        <Sessions members={query.items ?? []} />
+      </div>
       {opened === "add" ? <Add close={() => setOpened(null)} /> : null}
       {opened !== null && opened !== "add" ? <Invite member={opened} close={() => setOpened(null)} /> : null}
     </Page>

@@ -15,7 +15,10 @@ import { useEndpoints } from "./useEndpoints.ts"
 type Row = ItemOf<"listNotifications">
 
 /** Without ids that the page names otherwise, and without the call of the API, which is a button here. */
-const inWords = ({ deliveryId, endpointId, message }: Row, nameOf: (id: string) => string): string => {
+export const notificationInWords = (
+  { deliveryId, endpointId, message }: Row,
+  nameOf: (id: string) => string
+): string => {
   const [told = ""] = message.split("; then this sends all of it again")
   return told
     .replaceAll(endpointId ?? "\0", nameOf(endpointId ?? ""))
@@ -74,7 +77,7 @@ export const Notifications = () => {
       className: "py-3",
       cell: (row) => (
         <span className={`[overflow-wrap:anywhere] ${row.readAt === null ? "font-medium" : "text-soft"}`}>
-          <WithTimes text={inWords(row, nameOf)} />
+          <WithTimes text={notificationInWords(row, nameOf)} />
         </span>
       )
     },

@@ -11,10 +11,12 @@ import { Icon, type IconName } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Failed, Loading } from "../ui/States.tsx"
 import { shortUrl } from "../ui/shortUrl.ts"
-import { duration, span, Time } from "../ui/Time.tsx"
+import { duration, span, Time, WithTimes } from "../ui/Time.tsx"
 import { DISABLED_BY } from "./endpoint/Health.tsx"
+import { notificationInWords } from "./Notifications.tsx"
 import { disabling, usePolicies } from "./policies.ts"
 import { publishCommand } from "./publishCommand.ts"
+import { useEndpoints } from "./useEndpoints.ts"
 
 type Overview = Answer<"getOverview">
 
@@ -43,7 +45,7 @@ const count = (value: number) => value.toLocaleString()
 const Figures = ({ deliveries, queue }: Overview) => {
   const { p50Ms, p95Ms, successRate } = deliveries
   return (
-    <dl className="grid grid-cols-2 rounded-lg border bg-surface *:border-line md:grid-cols-5 md:divide-x max-md:[&>*:nth-child(n+3)]:border-t max-md:[&>*:nth-child(even)]:border-s">
+    <dl className="grid grid-cols-2 rounded-lg border bg-surface *:border-line md:grid-cols-5 md:divide-x max-md:[&>*:nth-child(n+3)]:border-t max-md:[&>*:nth-child(even)]:border-s max-md:[&>*:last-child]:col-span-2">
       <Figure
         label="Delivered"
         value={count(deliveries.delivered)}
@@ -60,7 +62,7 @@ const Figures = ({ deliveries, queue }: Overview) => {
         note={`${count(deliveries.pending)} wait for a first attempt`}
       />
       <Figure
-        label="Given up"
+        label="Given up or refused"
         value={count(deliveries.givenUp)}
         tone={deliveries.givenUp > 0 ? "text-bad" : ""}
         note={
@@ -168,6 +170,7 @@ const Attention = () => {
 const LatestNotifications = () => {
   const { slug } = useSession()
   const { items } = useList("listNotifications", { query: { limit: 5 } }, { everyMs: 15_000 })
+  const { nameOf } = useEndpoints()
   return (
     <Card
       title="Latest notifications"
@@ -185,16 +188,20 @@ const LatestNotifications = () => {
       {items === undefined ? (
         <Loading rows={3} />
       ) : items.length === 0 ? (
-        <p className="px-5 py-5 text-sm text-soft">None. What is given up or disabled is told here.</p>
+        <p className="px-5 py-5 text-sm text-soft">
+          None. A delivery that has spent its retries, or an endpoint that was disabled, is told here.
+        </p>
       ) : (
         <ul>
-          {items.slice(0, 5).map(({ createdAt, id, message, readAt }) => (
-            <li key={id} className="grid gap-0.5 border-b px-5 py-3 text-sm last:border-b-0">
-              <span className={`line-clamp-2 break-words ${readAt === null ? "" : "text-soft"}`}>
-                {message}
+          {items.slice(0, 5).map((row) => (
+            <li key={row.id} className="grid gap-0.5 border-b px-5 py-3 text-sm last:border-b-0">
+              <span
+                className={`line-clamp-2 [overflow-wrap:anywhere] ${row.readAt === null ? "" : "text-soft"}`}
+              >
+                <WithTimes text={notificationInWords(row, nameOf)} />
               </span>
               <span className="text-xs text-faint">
-                <Time at={createdAt} />
+                <Time at={row.createdAt} />
               </span>
             </li>
           ))}

@@ -143,13 +143,15 @@ const FindingCard = ({ endpoint, finding }: { endpoint: EndpointDetail; finding:
             {finding.nextSteps.map((step, index) => (
               <li
                 key={`${step.operation} ${step.why}`}
-                className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm"
+                className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-1.5 text-sm sm:grid-cols-[auto_minmax(0,1fr)_auto]"
               >
                 <span className="grid size-5 shrink-0 place-items-center rounded-full bg-sunken text-xs text-soft">
                   {index + 1}
                 </span>
-                <span className="min-w-0 flex-1 basis-64">{step.why}</span>
-                <StepAction endpoint={endpoint} step={step} />
+                <span>{step.why}</span>
+                <span className="max-sm:col-start-2">
+                  <StepAction endpoint={endpoint} step={step} />
+                </span>
               </li>
             ))}
           </ol>

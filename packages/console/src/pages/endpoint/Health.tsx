@@ -50,7 +50,7 @@ export const Streak = ({ failures, policy }: { failures: number; policy: Effecti
       </span>
     )
   return (
-    <span className="inline-flex items-center gap-2" title={title}>
+    <span className="inline-flex items-center gap-2 whitespace-nowrap" title={title}>
       <svg viewBox="0 0 40 6" className="h-1.5 w-10" aria-hidden="true">
         <rect width="40" height="6" rx="3" className="fill-line" />
         <rect
