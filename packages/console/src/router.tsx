@@ -87,6 +87,14 @@ export const events = createRoute({
   component: lazyRouteComponent(() => loaded(() => import("./pages/Events.tsx")), "Events")
 })
 
+const eventTypes = createRoute({
+  getParentRoute: () => workspace,
+  path: "/event-types",
+  // Not in the path: another path would begin the page, its list and what was searched for anew.
+  validateSearch: members("eventType"),
+  component: lazyRouteComponent(() => loaded(() => import("./pages/eventTypes/EventTypes.tsx")), "EventTypes")
+})
+
 const auditLog = createRoute({
   getParentRoute: () => workspace,
   path: "/audit-log",
@@ -109,6 +117,7 @@ const tree = root.addChildren([
     page("/deliveries/$deliveryId", () => import("./pages/delivery/Delivery.tsx"), "Delivery"),
     events,
     page("/events/$eventId", () => import("./pages/Event.tsx"), "Event"),
+    eventTypes,
     page("/notifications", () => import("./pages/Notifications.tsx"), "Notifications"),
     auditLog,
     page("/settings", () => import("./pages/WorkspaceSettings.tsx"), "WorkspaceSettings"),

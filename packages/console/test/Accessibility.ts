@@ -24,6 +24,7 @@ const EMPTY = [
   "endpoints",
   "deliveries",
   "events",
+  "event-types",
   "notifications",
   "audit-log",
   "members",

@@ -168,6 +168,7 @@ inChromium("the console in Chromium", (on) => {
       "Endpoints",
       "Deliveries",
       "Events",
+      "Event types",
       "Notifications",
       "Members",
       "Settings",

@@ -1,4 +1,5 @@
 /** A workspace after a working day: for the photographs, and for tests that need much of everything. */
+import { catalogue } from "./Catalogue.ts"
 import type { Stage } from "./Stage.ts"
 
 interface Part {
@@ -275,6 +276,13 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
      from posthorn.deliveries where workspace_id = $1 and status = 'dead_lettered' order by id desc limit 12`,
     [workspaceId]
   )
+  for (const [eventType, body] of catalogue) await api("PUT", `/event-types/${eventType}`, body)
+  await sql(
+    `insert into posthorn.deviations (workspace_id, event_type, day, count, since, last_event_id)
+     select $1, 'order.paid', (now() at time zone 'UTC')::date, 12, now() - interval '5 hours', max(id)
+     from posthorn.events where workspace_id = $1 and event_type = 'order.paid'`,
+    [workspaceId]
+  )
   await api("POST", `/workspaces/${slug}/webhooks/${ids[0]}/rotate-secret`)
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[1]}`, { description: "Order system, production" })
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[4]}`, { request: REQUEST })
@@ -339,6 +347,10 @@ export const placesOf = (world: World) => {
     "delivery-failed": at(`/deliveries/${world.failed}`),
     events: at("/events"),
     event: at(`/events/${world.event}`),
+    "event-types": at("/event-types"),
+    "event-type": at("/event-types?eventType=invoice.paid"),
+    "event-type-deviating": at("/event-types?eventType=order.paid"),
+    "event-type-unknown": at("/event-types?eventType=no.such"),
     notifications: at("/notifications"),
     settings: at("/settings"),
     "audit-log": at("/audit-log"),

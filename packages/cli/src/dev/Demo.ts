@@ -1,9 +1,11 @@
 /**
- * The demo that `dev` shows: a workspace, a token, an endpoint, and one event on its way to the local receiver.
+ * The demo that `dev` shows: a workspace, a token, an endpoint, described event types, and one event on its way to the local
+ * receiver.
  *
  * It uses the REST API with the operator's token, as a platform would. It is made once; later starts reuse it.
  */
 import { Data, DateTime, Effect, Queue } from "effect"
+import { demoCatalogue } from "./DemoCatalogue.ts"
 import type * as DemoReceiver from "./DemoReceiver.ts"
 import type { Demo, Kept } from "./LocalSecrets.ts"
 
@@ -18,14 +20,20 @@ export class DemoFailed extends Data.TaggedError("DemoFailed")<{ readonly messag
 
 type Json = Readonly<Record<string, unknown>>
 
-const send = (method: "POST" | "PATCH", baseUrl: string, token: string, path: string, body: Json) =>
+const send = (
+  method: "GET" | "POST" | "PUT" | "PATCH",
+  baseUrl: string,
+  token: string,
+  path: string,
+  body?: Json
+) =>
   Effect.tryPromise({
     try: async (signal) => {
       const response = await fetch(`${baseUrl}${path}`, {
         method,
         signal,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(body)
+        ...(body !== undefined && { body: JSON.stringify(body) })
       })
       return { status: response.status, body: (await response.json()) as Json }
     },
@@ -64,6 +72,19 @@ const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string
   return { endpointId: String(created.id), signingSecret: String(created.signingSecret) }
 })
 
+/** Only what nobody has described, so that an entry that was changed stays. */
+const describe = (baseUrl: string, kept: Kept) =>
+  Effect.forEach(Object.entries(demoCatalogue), ([eventType, body]) =>
+    Effect.flatMap(send("GET", baseUrl, kept.operatorToken, `/event-types/${eventType}`), ({ status }) =>
+      status === 200
+        ? Effect.void
+        : Effect.flatMap(
+            send("PUT", baseUrl, kept.operatorToken, `/event-types/${eventType}`, body),
+            expectStatus(200, 201)
+          )
+    )
+  )
+
 /** The workspace, its token, and (if `withEndpoint`) its endpoint; made now or at an earlier start. */
 export const ensure = Effect.fnUntraced(function* (
   baseUrl: string,
@@ -73,6 +94,7 @@ export const ensure = Effect.fnUntraced(function* (
   yield* post(baseUrl, kept.operatorToken, "/workspaces", { slug: SLUG, name: "Acme" }).pipe(
     Effect.flatMap(expectStatus(201, 409))
   )
+  yield* describe(baseUrl, kept)
   const token = kept.demo?.token ?? (yield* makeToken(baseUrl, kept))
   if (receiverPort === undefined) return { ...NO_ENDPOINT, ...kept.demo, token } satisfies Demo
   if (kept.demo !== undefined && kept.demo.endpointId !== "") {

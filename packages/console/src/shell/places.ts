@@ -20,6 +20,13 @@ export const places = [
   },
   { label: "Events", to: "/w/$slug/events", icon: "events", needs: "listEvents", key: "v" },
   {
+    label: "Event types",
+    to: "/w/$slug/event-types",
+    icon: "eventTypes",
+    needs: "listEventTypes",
+    key: "y"
+  },
+  {
     label: "Notifications",
     to: "/w/$slug/notifications",
     icon: "notifications",

@@ -3,6 +3,7 @@ const paths = {
   overview: "M3 3h7v9H3zM14 3h7v5h-7zM14 12h7v9h-7zM3 16h7v5H3z",
   endpoints: "M9 17H7A5 5 0 0 1 7 7h2M15 7h2a5 5 0 1 1 0 10h-2M8 12h8",
   deliveries: "M22 2 11 13M22 2l-7 20-4-9-9-4z",
+  eventTypes: "M2 4h6a4 4 0 0 1 4 4v13a3 3 0 0 0-3-3H2zM22 4h-6a4 4 0 0 0-4 4v13a3 3 0 0 1 3-3h7z",
   events: "M22 12h-4l-3 9L9 3l-3 9H2",
   notifications: "M6 8a6 6 0 0 1 12 0c0 7 3 9 3 9H3s3-2 3-9M10.300 21a1.940 1.940 0 0 0 3.400 0",
   audit: "M8 6h13M8 12h13M8 18h13M3 6h.010M3 12h.010M3 18h.010",

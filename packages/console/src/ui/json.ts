@@ -51,6 +51,19 @@ export const rawMember = (text: string, name: string): string | undefined => {
   return undefined
 }
 
+/** The texts of an array's elements. */
+export const rawElements = (text: string): ReadonlyArray<string> => {
+  const elements: Array<string> = []
+  let at = skipSpace(text, skipSpace(text, 0) + 1)
+  while (at < text.length && text[at] !== "]") {
+    const end = endOfValue(text, at)
+    elements.push(text.slice(at, end))
+    at = skipSpace(text, end)
+    if (text[at] === ",") at = skipSpace(text, at + 1)
+  }
+  return elements
+}
+
 /** Indented by two spaces for each level. */
 export const inLines = (text: string): string => {
   const parts: Array<string> = []

@@ -3,10 +3,10 @@ import { nothingAllowed, parseAllowedTargets } from "@posthorn/domain/AllowedTar
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { Either } from "effect"
 import { useDeferredValue, useState } from "react"
-import { useList } from "../../api/queries.ts"
 import { useSession } from "../../session/session.tsx"
 import { Checkbox, Radios, TextField } from "../../ui/Field.tsx"
 import { Icon } from "../../ui/Icon.tsx"
+import { groupsOf, matching, useEventTypes } from "../eventTypes/useEventTypes.ts"
 
 export interface Draft {
   readonly url: string
@@ -76,6 +76,35 @@ const UrlField = ({
   )
 }
 
+/** The types of a group, with what they mean. */
+const Choices = ({
+  eventTypes,
+  name,
+  toggle,
+  types
+}: {
+  name: string
+  types: ReadonlyArray<{ readonly eventType: string; readonly description: string | null }>
+  eventTypes: ReadonlyArray<string>
+  toggle: (type: string, on: boolean) => void
+}) => (
+  <section {...(name !== "" && { "aria-label": name })}>
+    {name === "" ? null : <h2 className="pb-1.5 text-xs font-semibold text-faint">{name}</h2>}
+    <ul className="grid gap-1.5 sm:grid-cols-2">
+      {types.map(({ description, eventType }) => (
+        <li key={eventType}>
+          <Checkbox
+            label={<span className="font-mono text-xs break-all">{eventType}</span>}
+            about={description === null ? undefined : <span className="line-clamp-2">{description}</span>}
+            isSelected={eventTypes.includes(eventType)}
+            onChange={(on) => toggle(eventType, on)}
+          />
+        </li>
+      ))}
+    </ul>
+  </section>
+)
+
 const TypesField = ({
   change,
   eventTypes
@@ -84,13 +113,13 @@ const TypesField = ({
   change: (types: ReadonlyArray<string>) => void
 }) => {
   const { may } = useSession()
-  const { items } = useList("listEventTypes", { query: { limit: 200 } }, { enabled: may("listEventTypes") })
+  const { items = [] } = useEventTypes({ enabled: may("listEventTypes") })
   const [typed, setTyped] = useState("")
   const all = eventTypes.includes("*")
-  const seen = (items ?? []).map(({ eventType }) => eventType)
-  const known = [...new Set([...seen, ...eventTypes.filter((type) => type !== "*")])]
+  const own = eventTypes.filter((type) => type !== "*" && !items.some(({ eventType }) => eventType === type))
   const needle = typed.trim().toLowerCase()
-  const shown = known.filter((type) => type.toLowerCase().includes(needle))
+  const groups = groupsOf(matching(items, needle))
+  const shownOwn = own.filter((type) => type.toLowerCase().includes(needle))
   const add = () => {
     const type = typed.trim()
     if (!PATTERN.test(type) || eventTypes.includes(type)) return
@@ -146,28 +175,34 @@ const TypesField = ({
             </button>
           ) : null}
         </div>
-        {shown.length === 0 ? (
+        {groups.length === 0 && shownOwn.length === 0 ? (
           <p className="text-xs text-faint">
-            {known.length === 0
-              ? "No event was published in the last 30 days: type the ones that will come."
-              : "None that was seen has this name."}
+            {items.length === 0 && own.length === 0
+              ? "No event type is described, and none was published in the last 30 days: type the ones that will come."
+              : "No event type has this name."}
           </p>
         ) : (
-          <ul
+          <div
             tabIndex={0}
-            aria-label="Event types seen"
-            className="grid max-h-56 gap-1.5 overflow-y-auto rounded-md border p-3 sm:grid-cols-2"
+            role="region"
+            aria-label="Known event types"
+            className="grid max-h-80 gap-4 overflow-y-auto rounded-md border p-3"
           >
-            {shown.map((type) => (
-              <li key={type}>
-                <Checkbox
-                  label={<span className="font-mono text-xs break-all">{type}</span>}
-                  isSelected={eventTypes.includes(type)}
-                  onChange={(on) => toggle(type, on)}
-                />
-              </li>
+            {shownOwn.length === 0 ? null : (
+              <Choices
+                name="Chosen"
+                types={shownOwn.map((eventType) => ({ eventType, description: null }))}
+                {...{ eventTypes, toggle }}
+              />
+            )}
+            {groups.map(({ name, types }) => (
+              <Choices
+                key={name ?? ""}
+                name={name ?? (groups.length + shownOwn.length > 1 ? "Other" : "")}
+                {...{ eventTypes, toggle, types }}
+              />
             ))}
-          </ul>
+          </div>
         )}
       </div>
     </div>
