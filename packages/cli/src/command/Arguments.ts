@@ -39,7 +39,7 @@ const sorted = (words: ReadonlyArray<string>) => {
 }
 
 /** Commands that have commands within them. */
-const GROUPS = new Set(["endpoints", "workspace"])
+const GROUPS = new Set(["endpoints", "event-types", "workspace"])
 
 /** Options that are used alone. */
 const ABOUT_ITSELF = new Set(["--version", "--help", "--completions"])

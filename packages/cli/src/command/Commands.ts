@@ -414,17 +414,83 @@ const workspaceCommand = Command.make("workspace").pipe(
   ])
 )
 
-const workspacesCommand = Command.make("workspaces", { ...paging, url: where.url }, (given) =>
-  loaded(async () => {
-    const { operatorsToken } = await import("../remote/WorkspaceCommands.ts")
-    const { layer } = await import("../remote/Posthorn.ts")
-    const { workspaces } = await lists()
-    return Effect.flatMap(operatorsToken, (token) =>
-      // They are in no workspace, so none has to be named.
-      Effect.provide(workspaces(given), layer({ url: given.url, token, workspace: Option.some("-") }))
+/** For commands of the operator, in no workspace. */
+const operating = <const Name extends string, const Config extends Command.Command.Config>(
+  name: Name,
+  description: string,
+  config: Config,
+  run: (
+    given: Command.Command.ParseConfig<Config>
+  ) => Promise<Effect.Effect<unknown, CommandFailed, Posthorn>>
+) =>
+  Command.make(name, { ...config, url: where.url }, (parsed) =>
+    loaded(async () => {
+      const given = parsed as unknown as Command.Command.ParseConfig<Config> & Pick<Where, "url">
+      const { operatorsToken } = await import("../remote/WorkspaceCommands.ts")
+      const { layer } = await import("../remote/Posthorn.ts")
+      const effect = await run(given)
+      return Effect.flatMap(operatorsToken, (token) =>
+        // In no workspace, so none has to be named.
+        Effect.provide(effect, layer({ url: given.url, token, workspace: Option.some("-") }))
+      )
+    })
+  ).pipe(Command.withDescription(description))
+
+const workspacesCommand = operating(
+  "workspaces",
+  "Lists workspaces. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN.",
+  paging,
+  async (given) => (await lists()).workspaces(given)
+)
+
+const eventTypes = () => import("../remote/EventTypeCommands.ts")
+const eventType = id("type", "Such as invoice.paid.")
+
+const eventTypesCommand = Command.make("event-types").pipe(
+  Command.withDescription(
+    "Describes event types for all workspaces. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN."
+  ),
+  Command.withSubcommands([
+    operating("list", "Lists the described ones, with payloads that did not fit.", paging, async (given) =>
+      (await eventTypes()).list(given)
+    ),
+    operating("show", "Shows one.", { eventType, json }, async (given) =>
+      (await eventTypes()).show(given.eventType, given.json)
+    ),
+    operating(
+      "put",
+      "Describes one: what the file leaves out is reset.",
+      { eventType, file: id("file", "JSON, sent as it is; - for standard input."), json },
+      async (given) => (await eventTypes()).put(given.eventType, given.file, given.json)
+    ),
+    operating(
+      "delete",
+      "Removes what is said of one.",
+      { eventType, yes: flag("yes", "Does not ask.") },
+      async (given) => (await eventTypes()).remove(given.eventType, given.yes)
+    ),
+    operating(
+      "import",
+      "Describes the webhooks of an OpenAPI document.",
+      {
+        file: id("file", "JSON or YAML; - for standard input."),
+        dryRun: flag("dry-run", "Only says what would be done.")
+      },
+      async (given) => (await eventTypes()).importFile(given.file, given.dryRun)
     )
-  })
-).pipe(Command.withDescription("Lists workspaces. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN."))
+  ])
+)
+
+const typesCommand = asking(
+  "types",
+  "Prints code with the types of all described events.",
+  {
+    language: Options.choice("language", ["typescript", "python", "go"] as const).pipe(
+      Options.withDescription("typescript, python (3.11) or go.")
+    )
+  },
+  async (given) => (await import("../remote/Types.ts")).types(given.language)
+)
 
 /** Most edits of a mistyped command, and at most half of its letters. */
 const MOST_EDITS = 2
@@ -451,6 +517,8 @@ const commands = [
   notificationsCommand,
   workspacesCommand,
   workspaceCommand,
+  eventTypesCommand,
+  typesCommand,
   diagnoseCommand,
   listenCommand,
   verifyCommand

@@ -30,8 +30,12 @@ export class Posthorn extends Context.Tag("@posthorn/cli/remote/Posthorn")<
     readonly ask: <A, E>(
       call: (client: PosthornClient) => Effect.Effect<readonly [A, ...ReadonlyArray<unknown>], E>
     ) => Effect.Effect<Answered<A>, CommandFailed>
-    /** POSTs JSON text unchanged: a client that parsed it would lose the spelling of numbers. */
-    readonly postText: (path: string, json: string) => Effect.Effect<string, CommandFailed>
+    /** Sends JSON text unchanged: a client that parsed it would lose the spelling of numbers. */
+    readonly sendText: (
+      method: "POST" | "PUT",
+      path: string,
+      json: string
+    ) => Effect.Effect<string, CommandFailed>
   }
 >() {}
 
@@ -134,9 +138,9 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
           return Effect.catchAll(effect, explain)
         })
 
-      const postText = (path: string, json: string) =>
+      const sendText = (method: "POST" | "PUT", path: string, json: string) =>
         answered(
-          HttpClientRequest.post(`${baseUrl}${path}`).pipe(
+          HttpClientRequest.make(method)(`${baseUrl}${path}`).pipe(
             HttpClientRequest.bearerToken(token),
             HttpClientRequest.bodyText(json, "application/json"),
             http.execute,
@@ -159,6 +163,6 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
             )
           : value.workspace.slug
       })
-      return { slug: yield* slug, ask, postText }
+      return { slug: yield* slug, ask, sendText }
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

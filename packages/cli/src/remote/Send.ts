@@ -51,12 +51,13 @@ const shown = ({ deliveryIds, duplicate, id }: Published) =>
 export const send = (given: Send) =>
   Effect.gen(function* () {
     const payload = yield* Effect.flatMap(payloadOf(given), checked)
-    const { postText, slug } = yield* Posthorn
+    const { sendText, slug } = yield* Posthorn
     const key = Option.match(given.key, {
       onNone: () => "",
       onSome: (text) => `,"idempotencyKey":${JSON.stringify(text)}`
     })
-    const text = yield* postText(
+    const text = yield* sendText(
+      "POST",
       `/workspaces/${encodeURIComponent(slug)}/events`,
       `{"eventType":${JSON.stringify(given.type)},"payload":${payload}${key}}`
     )
