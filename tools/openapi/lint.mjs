@@ -36,7 +36,7 @@ const openApi = async (name, ref, configFile) => {
   )
 }
 const catalogue = (name) =>
-  join(here, "..", "..", "packages", "domain", "test", "catalogue", "documents", `${name}.json`)
+  join(here, "..", "..", "packages", "domain", "test", "catalogue", "corpora", `${name}.json`)
 
 await openApi("openapi.json", document, "redocly.yaml")
 await openApi("catalogue as OpenAPI", catalogue("openapi"), "catalogue.yaml")

@@ -41,7 +41,7 @@ describe("documents of the catalogue", () => {
       ["openapi", openApiDocument([paid, tree, bare], about)],
       ["asyncapi", asyncApiDocument([paid, tree, bare], about)]
     ] as const)
-      await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(`documents/${name}.json`)
+      await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(`corpora/${name}.json`)
   })
 
   it("makes references lead to the same place, also by name", () => {
