@@ -5,12 +5,17 @@ import { Effect } from "effect"
 import { makeEndpoint } from "../Fixtures.ts"
 import { entered, testServer } from "../TestServer.ts"
 
-const ROWS = 60
+const ROWS = 120
 const MOST_BYTES = 1_200_000
 
-const large = {
-  headers: Array.from({ length: 20 }, (_, n) => ({ name: `x-${n}`, value: "x".repeat(2_048) }))
-}
+const filledWith = (letter: string) => ({
+  request: {
+    headers: Array.from({ length: 4 }, (_, n) => ({ name: `x-${n}`, value: letter.repeat(2_045) }))
+  },
+  metadata: Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => [String(n).padStart(64, "0"), letter.repeat(500)])
+  )
+})
 
 layer(testServer(), { excludeTestServices: true })("pages by bytes", (it) => {
   it.effect(
@@ -20,15 +25,16 @@ layer(testServer(), { excludeTestServices: true })("pages by bytes", (it) => {
         const ws = yield* entered
         const ids = yield* Effect.forEach(
           Array.from({ length: ROWS }),
-          () => makeEndpoint(ws, { request: large }),
-          { concurrency: 8 }
+          () => makeEndpoint(ws, filledWith("x")),
+          {
+            concurrency: 8
+          }
         )
-        for (const id of ids.slice(0, 30))
-          yield* ws.call("PATCH", `/webhooks/${id}`, { body: { request: { ...large, body: "payload" } } })
+        for (const id of ids) yield* ws.call("PATCH", `/webhooks/${id}`, { body: filledWith("y") })
 
         for (const [path, most] of [
           ["/webhooks", ROWS],
-          ["/audit-events", ROWS + 30]
+          ["/audit-events", 2 * ROWS]
         ] as const) {
           const seen: Array<string> = []
           let cursor = ""
