@@ -41,14 +41,18 @@ export const bundleFile = join(build, "posthorn.mjs")
 /** The licences of the bundled packages. */
 const noticesFile = join(build, "NOTICES.txt")
 
-/** The latest change of a file or of anything in a folder. Removing a file changes its folder. */
+/** The latest change of a file or of anything in a folder. Removing a file changes its folder, but so does an installation. */
 const newest = (path) => {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return 0
   if (!stat.isDirectory()) return stat.mtimeMs
-  return readdirSync(path)
+  const names = readdirSync(path)
+  return names
     .filter((name) => name !== "node_modules" && name !== "test" && name !== "build")
-    .reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
+    .reduce(
+      (latest, name) => Math.max(latest, newest(join(path, name))),
+      names.includes("node_modules") ? 0 : stat.mtimeMs
+    )
 }
 
 const isCurrent = () =>

@@ -12,6 +12,7 @@ import { ensureInstalled } from "./install.mjs"
 import { onOrphaned } from "./orphaned.mjs"
 
 ensureInstalled({ toRun: true })
+console.log("Bundling what has changed, then starting PostgreSQL, API and worker …")
 await bundle()
 onOrphaned(() => process.kill(process.pid, "SIGTERM"))
 process.argv = [process.argv[0], bundleFile, "dev", ...process.argv.slice(2)]
