@@ -408,6 +408,13 @@ create table posthorn.idempotent_answers (
 CREATE INDEX idempotent_answers_age ON posthorn.idempotent_answers USING btree (workspace_id, created_at);
 CREATE INDEX idempotent_answers_sealed ON posthorn.idempotent_answers USING btree (workspace_id, created_at) WHERE (sealed IS NOT NULL);
 
+create table posthorn.judged_events (
+  workspace_id text collate "C" not null,
+  up_to text collate "C" not null,
+  constraint judged_events_pkey PRIMARY KEY (workspace_id),
+  constraint judged_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+
 create table posthorn.kept_bytes (
   workspace_id text collate "C" not null,
   bytes bigint not null,
@@ -720,6 +727,7 @@ create type posthorn.waiting as (
 -- posthorn.end_daily_run(done_job text) returns void
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
+-- posthorn.events_to_judge(workspace text, past text, horizon text, types text[], sinces text[], most integer, most_bytes integer, OUT id text, OUT event_type text, OUT payload text) returns SETOF record
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
 -- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_ready boolean, is_last boolean)
 -- posthorn.forget_starts() returns integer
@@ -738,6 +746,7 @@ create type posthorn.waiting as (
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
+-- posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
 -- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
@@ -809,5 +818,6 @@ create type posthorn.waiting as (
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
+-- posthorn.workspaces_to_judge(past_id text, since text, horizon text, most integer, OUT workspace_id text, OUT past text, OUT stored text) returns SETOF record
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
 -- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record

@@ -28,8 +28,9 @@ interface Unfit {
 
 export class PayloadChecks extends Effect.Service<PayloadChecks>()("@posthorn/capabilities/PayloadChecks", {
   dependencies: [Catalogue.Default, Deviations.Default, EventsRepo.Default],
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const catalogue = yield* Catalogue
+    yield* catalogue.keepRenewed
     const deviations = yield* Deviations
     const events = yield* EventsRepo
     const inLine = makeLines()

@@ -1,6 +1,6 @@
 /**
- * The event types whose payloads are judged, as this process knows them: at most a second old. A schema is compiled when its type is
- * first published, and kept while there is room. Source: spec §6.2.
+ * The event types whose payloads are judged, as this process knows them. A schema is compiled when its type is first published, and
+ * kept while there is room. `keepRenewed` asks twice a second what has changed. Source: spec §6.2.
  */
 import type { Issue } from "@posthorn/domain/Errors"
 import { EventTypesRepo, type JudgedType } from "@posthorn/persistence/repositories/EventTypesRepo"
@@ -21,7 +21,7 @@ interface Compiling {
 
 export class Catalogue extends Effect.Service<Catalogue>()("@posthorn/catalogue/Catalogue", {
   dependencies: [EventTypesRepo.Default],
-  scoped: Effect.gen(function* () {
+  effect: Effect.gen(function* () {
     const types = yield* EventTypesRepo
     const compiled = new LRUCache<string, Compiling>({ maxSize: MOST_COMPILED })
     let version = -1
@@ -80,13 +80,17 @@ export class Catalogue extends Effect.Service<Catalogue>()("@posthorn/catalogue/
     const judgeOf = (type: JudgedType): Effect.Effect<Judge | null> =>
       Effect.flatMap(compilingOf(type), ({ judge }) => judge)
 
-    yield* renew.pipe(
+    /** Until the scope closes. */
+    const keepRenewed = renew.pipe(
       Effect.catchAllCause((cause) => Effect.logDebug("The catalogue could not be read", cause)),
       Effect.withTracerEnabled(false),
       Effect.repeat(Schedule.spaced(RENEWED)),
       Effect.forkScoped
     )
-    return { isLoaded, judgeOf, readyJudge, renew, ruleOf } as const
+
+    const all = () => [...judged.values()]
+
+    return { all, isLoaded, judgeOf, keepRenewed, readyJudge, renew, ruleOf } as const
   })
 }) {}
 

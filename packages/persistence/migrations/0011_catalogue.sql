@@ -54,6 +54,62 @@ begin
     since = least(d.since, excluded.since), last_event_id = greatest(d.last_event_id, excluded.last_event_id);
 end $$;
 
+-- How far the events of a workspace that came from SQL are judged.
+create table posthorn.judged_events (
+  workspace_id text collate "C" primary key references posthorn.workspaces on delete cascade,
+  up_to text collate "C" not null
+);
+
+-- Workspaces past an id with events up to the horizon that are not judged. Without a position they begin at `since`. One index step
+-- for each workspace.
+create function posthorn.workspaces_to_judge(
+  past_id text, since text, horizon text, most integer, out workspace_id text, out past text, out stored text
+) returns setof record language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+  select w.id, p.past, j.up_to from posthorn.workspaces w
+  left join posthorn.judged_events j on j.workspace_id = w.id
+  cross join lateral (select greatest(j.up_to, since) as past) p
+  where w.id > past_id and exists (
+    select from posthorn.events e where e.workspace_id = w.id and e.id > p.past and e.id <= horizon
+  )
+  order by w.id limit most
+$$;
+
+-- The next events of a workspace in the order of their ids, up to `most` of them and so many bytes of payloads that are to be judged:
+-- of events from SQL whose type has been judged since.
+create function posthorn.events_to_judge(
+  workspace text, past text, horizon text, types text[], sinces text[], most integer, most_bytes integer,
+  out id text, out event_type text, out payload text
+) returns setof record language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+  select r.id, r.event_type, r.payload from (
+    select e.id, e.event_type, case when w.wanted then e.payload end as payload,
+      sum(case when w.wanted then octet_length(e.payload) else 0 end) over (order by e.id) - case when w.wanted
+        then octet_length(e.payload) else 0 end as before
+    from (
+      select e.id, e.event_type, e.payload, e.actor, e.purged_at from posthorn.events e
+      where e.workspace_id = workspace and e.id > past and e.id <= horizon order by e.id limit most
+    ) e
+    left join unnest(types, sinces) as t(type, since) on t.type = e.event_type
+    cross join lateral (
+      select t.type is not null and e.id >= t.since and split_part(e.actor, ' ', 2) = 'sql' and e.purged_at is null as wanted
+    ) w
+  ) r where r.before < most_bytes order by r.id
+$$;
+
+-- False, and nothing done, if another worker has moved the position since it was read (null: there was none).
+create function posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into posthorn.judged_events as j (workspace_id, up_to)
+  select w.id, now_at from posthorn.workspaces w where w.id = workspace for key share
+  on conflict (workspace_id) do update set up_to = excluded.up_to
+    where j.up_to = before;
+  if not found then return false; end if;
+  perform posthorn.add_deviations(array_fill(workspace, array[cardinality(types)]), types, event_ids);
+  return true;
+end $$;
+
 create function posthorn.remove_old_deviations(most integer) returns integer language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
   with gone as (

@@ -28,6 +28,7 @@ import { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import * as Meters from "./EngineMeters.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
 import * as Housekeeping from "./loops/Housekeeping.ts"
+import { Judging } from "./loops/Judging.ts"
 import { makeLoader } from "./loops/Loader.ts"
 import { makePayloadReader } from "./loops/PayloadReader.ts"
 import { Recorder } from "./loops/Recorder.ts"
@@ -148,6 +149,7 @@ export const start = Effect.gen(function* () {
   const poller = new Poller(parts)
   const listener = yield* Listener
   const housekeeping = yield* Housekeeping.make
+  const judging = yield* Judging
   const replays = yield* makeReplays
   const slots = makeSlots(parts)
   const shards = () => dispatcher.leases.all.map(({ shard }) => shard)
@@ -165,6 +167,7 @@ export const start = Effect.gen(function* () {
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))
+  yield* fork(judging.run(() => dispatcher.leases.owns(0)))
   // Finalizers run in reverse: the loops forked above still serve the last requests.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.

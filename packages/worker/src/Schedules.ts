@@ -25,4 +25,6 @@ export const housekeeping = Schedule.spaced("1 minute")
 export const waitingReplaysMs = 500
 /** A job whose notification was lost. */
 export const untoldReplaysMs = 5_000
+/** Judging of what came from SQL. */
+export const judging = Schedule.spaced("5 seconds")
 export const drained = Schedule.spaced("20 millis")

@@ -1,14 +1,17 @@
 /** The delivery worker, ready to run (Engine.ts). Any number of them share one database. Its caller waits for `Broken`. */
+import { Catalogue } from "@posthorn/catalogue/Catalogue"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
 import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
+import * as UnjudgedEvents from "@posthorn/persistence/engine/UnjudgedEvents"
 import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { Context, type Effect, Layer } from "effect"
 import * as Sender from "./attempt/Sender.ts"
 import * as Engine from "./Engine.ts"
+import * as Judging from "./loops/Judging.ts"
 import * as Shards from "./ownership/Shards.ts"
 import * as Listener from "./polling/Listener.ts"
 
@@ -24,7 +27,8 @@ export const layer = Layer.scoped(Broken, Engine.start).pipe(
     HourlyRollups.layer,
     Sender.layer,
     Shards.layer,
-    Listener.layer
+    Listener.layer,
+    Layer.provide(Judging.layer, [Catalogue.Default, UnjudgedEvents.layer])
   ]),
   Layer.provide(DatabaseClock.Default),
   Layer.provide(DedicatedConnection.layer)

@@ -49,6 +49,8 @@ const JudgedType = Schema.Struct({
   validation: Schema.Literal("report", "refuse"),
   /** Another one for each put. */
   version: Count,
+  /** The smallest id of an event that is judged by it. */
+  since: Schema.String,
   /** Characters of its schema. */
   size: Count
 })
@@ -133,7 +135,8 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
       const judged = all(
         sql,
         JudgedType
-      )`select event_type as "eventType", validation, version, length(schema) as size
+      )`select event_type as "eventType", validation, version, posthorn.id_at('evt_', updated_at) as since,
+        length(schema) as size
         from posthorn.event_types where schema is not null and validation <> 'off'`
 
       const schemaOf = (eventType: string) =>
