@@ -11,7 +11,7 @@ export const folder = mkdtempSync(join(tmpdir(), "posthorn-remote-"))
 let url = ""
 let token = ""
 
-const OPERATOR_TOKEN = "operator-token-of-these-tests"
+export const OPERATOR_TOKEN = "operator-token-of-these-tests"
 
 /** As the operator. */
 export const asOperator = () => ({ POSTHORN_URL: url, OPERATOR_TOKEN: `ci:${OPERATOR_TOKEN}` })

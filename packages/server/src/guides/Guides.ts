@@ -12,6 +12,7 @@ export const guides = [
   "first-endpoint",
   "publish",
   "receive",
+  "catalogue",
   "retries",
   "moving-in",
   "state-machine",
