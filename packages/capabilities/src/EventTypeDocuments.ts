@@ -6,7 +6,7 @@
  * ones whose payload may be anything.
  */
 import type { DescribedType } from "@posthorn/domain/catalogue/DescribedType"
-import { asyncApiDocument, openApiDocument } from "@posthorn/domain/catalogue/Documents"
+import { asyncApiDocument, componentOf, openApiDocument } from "@posthorn/domain/catalogue/Documents"
 import type { JsonSchema } from "@posthorn/domain/catalogue/JsonSchema"
 import { EventTypesRepo } from "@posthorn/persistence/repositories/EventTypesRepo"
 import { Clock, Effect } from "effect"
@@ -33,18 +33,21 @@ export class EventTypeDocuments extends Effect.Service<EventTypeDocuments>()(
       const make = (version: number) =>
         Effect.gen(function* () {
           const described: Array<DescribedType> = []
+          const schemas: Record<string, JsonSchema> = {}
           for (const { examples, schema, ...type } of yield* types.documented(MOST_BYTES)) {
-            described.push({
+            const one = {
               ...type,
               schema: schema === null ? null : (JSON.parse(schema) as JsonSchema),
               examples: examples.map((text) => JSON.parse(text) as unknown)
-            })
+            }
+            described.push(one)
+            schemas[type.eventType] = componentOf(one)
             yield* Effect.yieldNow()
           }
           const about = { title: "Webhooks", version: String(version) }
-          const openapi = JSON.stringify(openApiDocument(described, about))
+          const openapi = JSON.stringify(openApiDocument(described, about, schemas))
           yield* Effect.yieldNow()
-          return { version, openapi, asyncapi: JSON.stringify(asyncApiDocument(described, about)) }
+          return { version, openapi, asyncapi: JSON.stringify(asyncApiDocument(described, about, schemas)) }
         })
 
       const renewed = Effect.gen(function* () {

@@ -16,7 +16,7 @@ const INFO = "The webhooks that this service sends. Each request is signed: http
 const place = (eventType: string) => `#/components/schemas/${eventType}`
 
 /** The schema as a component: names that hold within it alone would mean something else in the document. */
-const component = ({ eventType, schema }: DescribedType): JsonSchema => {
+export const componentOf = ({ eventType, schema }: DescribedType): JsonSchema => {
   if (schema === null) return {}
   const targetOf = referencesOf(schema)
   const moved = (one: JsonSchema): JsonSchema => {
@@ -68,10 +68,17 @@ const said = ({ description, replacedBy }: DescribedType) => ({
   ...(replacedBy !== null && { "x-replaced-by": replacedBy })
 })
 
-const schemasOf = (types: ReadonlyArray<DescribedType>) =>
-  Object.fromEntries(types.map((type) => [type.eventType, component(type)]))
+type Components = Readonly<Record<string, JsonSchema>>
 
-export const openApiDocument = (types: ReadonlyArray<DescribedType>, about: About): SchemaObject => ({
+const schemasOf = (types: ReadonlyArray<DescribedType>): Components =>
+  Object.fromEntries(types.map((type) => [type.eventType, componentOf(type)]))
+
+/** `schemas`: by event type, where `componentOf` made them already. */
+export const openApiDocument = (
+  types: ReadonlyArray<DescribedType>,
+  about: About,
+  schemas = schemasOf(types)
+): SchemaObject => ({
   openapi: "3.1.0",
   info: { ...about, description: INFO },
   servers: [
@@ -126,11 +133,15 @@ export const openApiDocument = (types: ReadonlyArray<DescribedType>, about: Abou
         { name, in: "header", required: true, description, schema }
       ])
     ),
-    schemas: schemasOf(types)
+    schemas
   }
 })
 
-export const asyncApiDocument = (types: ReadonlyArray<DescribedType>, about: About): SchemaObject => ({
+export const asyncApiDocument = (
+  types: ReadonlyArray<DescribedType>,
+  about: About,
+  schemas = schemasOf(types)
+): SchemaObject => ({
   asyncapi: "3.0.0",
   info: { ...about, description: INFO, tags: groupsOf(types) },
   defaultContentType: "application/json",
@@ -168,6 +179,6 @@ export const asyncApiDocument = (types: ReadonlyArray<DescribedType>, about: Abo
         }
       ])
     ),
-    schemas: schemasOf(types)
+    schemas
   }
 })
