@@ -154,7 +154,7 @@ const sqlWay = ({ databaseUrl, dataDir }: Settings) =>
 export const dev = Effect.gen(function* () {
   const given = yield* settings
   yield* refuseProduction(given)
-  yield* say(`\n  ${bold("posthorn")} ${VERSION} · dev`)
+  yield* say(`  ${bold("posthorn")} ${VERSION} · dev`)
   const kept = yield* LocalSecrets.load(given.dataDir)
   const { name, url, where, ...more } = yield* database(given)
   yield* row(name, where)
