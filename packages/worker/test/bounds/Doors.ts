@@ -49,13 +49,18 @@ export interface Answered {
   readonly body: unknown
 }
 
+/** What takes away would end what others try: it is tried last, in its own case alone, and spares the first id of each kind. */
+const takesAway = (name: string) => /^(delete|remove|revoke|end|cancel|purge)/.test(name)
+
 /** What several doors offer under one name, in turn: they share the operation, and so its bounds. */
 export const together = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Attempt> =>
-  Object.values(Array.groupBy(attempts, ({ name }) => name)).map((doors) => ({
-    ...doors[0]!,
-    most: Math.max(...doors.map(({ most }) => most)),
-    ask: (n) => doors[n % doors.length]!.ask(Math.floor(n / doors.length))
-  }))
+  Object.values(Array.groupBy(attempts, ({ name }) => name))
+    .map((doors) => ({
+      ...doors[0]!,
+      most: Math.max(...doors.map(({ most }) => most)),
+      ask: (n: number) => doors[n % doors.length]!.ask(Math.floor(n / doors.length))
+    }))
+    .toSorted((one, other) => Number(takesAway(one.name)) - Number(takesAway(other.name)))
 
 /** Calls of one caller within a moment, by bucket: the defaults of spec §8.1, at most what a case can use. */
 const QUOTAS: Readonly<Record<string, number>> = { assistant: 30, mcp: 120, rest_write: 120, rest_read: 600 }
@@ -147,9 +152,6 @@ export class Ids {
 
 const issuesOf = ({ body, status }: Answered) =>
   status === 400 ? ((body as { issues?: Array<{ path: string }> } | null)?.issues ?? []) : []
-
-/** What takes away would end what others try: it is tried in its own case alone, and spares the first id of each kind. */
-const takesAway = (name: string) => /^(delete|remove|revoke|end|cancel|purge)/.test(name)
 
 /** Sends each kind once, and puts right what is refused. */
 const tried = async (

@@ -79,12 +79,12 @@ const text = (schema: Schema, { fill, idLike, tag }: Making): string => {
   return [...long.map(tagged), ...long, tagged(example)].find(fits) ?? example
 }
 
+const memberOf = (n: number) => `m${String(n).padStart(6, "0")}`
+
 const anything = ({ fill, kind, tag }: Making): unknown => {
   if (kind === "long") return { long: "x".repeat(fill), tag }
   if (kind === "many")
-    return Object.fromEntries(
-      Array.from({ length: fill / 12 }, (_, n) => [`m${String(n).padStart(6, "0")}`, 0])
-    )
+    return Object.fromEntries(Array.from({ length: fill / 12 }, (_, n) => [memberOf(n), 0]))
   let value: unknown = tag
   for (let level = 1; level < DEEPEST; level++) value = [value]
   return value
@@ -192,9 +192,17 @@ export const knownFor = (receiver: string) => {
     signatures: [{ scheme: "standard_v1" }, { scheme: "standard_v1a" }],
     waitSeconds: 0,
     enabled: true,
+    hidden: false,
     "webhook-signature": Array.from({ length: 4_096 }, (_, n) => `v1a,${n.toString(36).padStart(4, "A")}`)
       .join(" ")
       .slice(0, 4_090),
-    payloadPath: padded("/0", 500)
+    payloadPath: padded("/0", 500),
+    schema: {
+      properties: Object.fromEntries(
+        Array.from({ length: 1_900 }, (_, n) => [memberOf(n), { type: "integer" }])
+      )
+    },
+    // Refusing is cheaper.
+    validation: "report"
   }
 }
