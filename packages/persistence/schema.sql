@@ -752,6 +752,7 @@ create type posthorn.waiting as (
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text
 -- posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer) returns SETOF posthorn.deliveries
+-- posthorn.newest_of_type(wanted text, most integer, most_bytes integer, OUT id text, OUT workspace text, OUT payload text) returns SETOF record
 -- posthorn.next_due(shards smallint[]) returns bigint
 -- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
 -- posthorn.notify_if_asleep(shards smallint[]) returns void

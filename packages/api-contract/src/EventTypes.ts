@@ -1,14 +1,21 @@
 /** The event catalogue: written by the operator, read by every workspace. Source: spec §6.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { EventTypeNotFound, InvalidSchema, LimitReached, PreconditionFailed } from "@posthorn/domain/Errors"
+import {
+  EventTypeNotFound,
+  InvalidSchema,
+  Issue,
+  LimitReached,
+  PreconditionFailed
+} from "@posthorn/domain/Errors"
 import { EventType as EventTypeName, isEventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { PAYLOAD, TIME } from "./Examples.ts"
-import { IdOrNull, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
+import { Id, IdOrNull, Integer, NullOr, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import {
+  Clamped,
   ifMatch,
   JsonValue,
   Label,
@@ -304,11 +311,114 @@ const getEventTypeDocument = HttpApiEndpoint.get(
     })
   )
 
+const DraftedSchema = Schema.Struct({
+  schema: JsonValue.annotations({
+    description: "Every event that was examined fits it.",
+    examples: [SCHEMA]
+  }),
+  examined: Integer("How many events it was drafted from.", 200)
+}).annotations({ identifier: "DraftedSchema" })
+
+const draftEventTypeSchema = HttpApiEndpoint.get(
+  "draftEventTypeSchema",
+  "/event-types/:eventType/draft-schema"
+)
+  .middleware(OperatorGate)
+  .setPath(ofType)
+  .setUrlParams(
+    strictRequest(
+      Schema.Struct({
+        events: withDefault(
+          Clamped("How many of the newest events, of all workspaces.", {
+            min: 1,
+            max: 1_000,
+            otherwise: 200
+          }),
+          200
+        )
+      })
+    )
+  )
+  .addSuccess(DraftedSchema)
+  .addError(failure(EventTypeNotFound))
+  .annotate(OpenApi.Summary, "Draft a schema from real events")
+  .annotate(
+    OpenApi.Description,
+    "From the newest events of all workspaces: the types of each member, and which were always there. The type need not be described."
+  )
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_read",
+      tool: "draft_event_type_schema",
+      toolset: "catalogue",
+      guidance: "Use it to begin a schema; next, check_event_type_schema."
+    })
+  )
+
+const CheckEventTypeSchema = Schema.Struct({
+  schema: JsonValue.annotations({ description: "The schema to try.", examples: [SCHEMA] })
+}).annotations({ identifier: "CheckEventTypeSchema" })
+export const CheckEventTypeSchemaBody = strictRequest(CheckEventTypeSchema)
+
+const CheckedSchema = Schema.Struct({
+  examined: Integer("How many of the newest events were tried, at most 200.", 200),
+  fitting: Integer("How many of them fit.", 199),
+  deviating: Schema.Array(
+    Schema.Struct({
+      eventId: Id("event", "The event."),
+      workspace: SlugOfWorkspace.annotations({ description: "Slug of its workspace." }),
+      issues: Schema.Array(Issue).annotations({
+        description: "What does not fit, at most 20.",
+        examples: [[{ path: "/total", message: "must be integer" }]]
+      })
+    })
+  ).annotations({ description: "Those that do not fit, newest first." }),
+  changes: Schema.Array(
+    Schema.Struct({
+      path: Text("Within the payload; `*` stands for any element or unnamed member.", "/lines/*/price"),
+      change: Schema.Literal("added", "removed", "narrowed", "widened").annotations({
+        description: "Described anew or no longer, or fewer or more values fit.",
+        examples: ["narrowed"]
+      })
+    })
+  ).annotations({ description: "How it differs from the present schema." })
+}).annotations({ identifier: "CheckedSchema" })
+
+const checkEventTypeSchema = HttpApiEndpoint.post(
+  "checkEventTypeSchema",
+  "/event-types/:eventType/check-schema"
+)
+  .middleware(OperatorGate)
+  .setPath(ofType)
+  .setPayload(CheckEventTypeSchemaBody)
+  .addSuccess(CheckedSchema)
+  .addError(failure(InvalidSchema))
+  .annotate(OpenApi.Summary, "Try a schema on real events")
+  .annotate(
+    OpenApi.Description,
+    "Judges the newest 200 events of all workspaces by it, and compares it with the present one. Changes nothing."
+  )
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_read",
+      tool: "check_event_type_schema",
+      toolset: "catalogue",
+      readOnly: true,
+      idempotent: true,
+      guidance: "Use it before put_event_type: what deviates here would be refused or counted.",
+      raw: [["schema"]]
+    })
+  )
+
 export class CatalogueApi extends HttpApiGroup.make("catalogue")
   .add(putEventType)
   .add(getEventType)
   .add(deleteEventType)
   .add(listCatalogue)
+  .add(draftEventTypeSchema)
+  .add(checkEventTypeSchema)
   .add(getWorkspaceEventType)
   .add(getEventTypeDocument)
   .annotate(OpenApi.Title, "Event catalogue")

@@ -129,3 +129,28 @@ begin atomic
   where d.event_type = wanted and d.day > (now() at time zone 'UTC')::date - 30
     and (workspace is null or d.workspace_id = workspace);
 end;
+
+-- The newest events of a type in all workspaces, up to `most`, and so many bytes of payloads. They lie in the workspaces with the
+-- newest of them, so no more than `most` workspaces are read: an index step for each workspace, then `most` for each of these.
+create function posthorn.newest_of_type(
+  wanted text, most integer, most_bytes integer, out id text, out workspace text, out payload text
+) returns setof record language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  select r.id, r.slug, r.payload from (
+    select e.id, w.slug, e.payload, sum(octet_length(e.payload)) over (order by e.id desc) - octet_length(e.payload) as before
+    from (
+      select n.workspace_id, n.id from (
+        select w.id as workspace_id, newest.id from posthorn.workspaces w cross join lateral (
+          select e.id from posthorn.events e where e.workspace_id = w.id and e.event_type = wanted
+          order by e.event_type, e.id desc limit 1
+        ) newest order by newest.id desc limit most
+      ) among cross join lateral (
+        select e.workspace_id, e.id from posthorn.events e where e.workspace_id = among.workspace_id and e.event_type = wanted
+        order by e.event_type, e.id desc limit most
+      ) n order by n.id desc limit most
+    ) n
+    join posthorn.events e on e.workspace_id = n.workspace_id and e.id = n.id
+    join posthorn.workspaces w on w.id = e.workspace_id
+    where e.purged_at is null
+  ) r where r.before < most_bytes order by r.id desc
+$$;

@@ -96,6 +96,8 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getEventType: () => ({}),
   deleteEventType: () => ({}),
   listCatalogue: () => ({ query: { limit: "2" } }),
+  draftEventTypeSchema: () => ({ query: { events: "10" } }),
+  checkEventTypeSchema: () => ({ body: { schema: { type: "object" } } }),
   getWorkspaceEventType: () => ({}),
   getEventTypeDocument: () => ({}),
   listNotifications: () => ({ query: { limit: "5" } }),

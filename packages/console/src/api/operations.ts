@@ -60,6 +60,8 @@ export const operations = {
   getEventType: ["GET", "/event-types/:eventType", "operator"],
   deleteEventType: ["DELETE", "/event-types/:eventType", "operator"],
   listCatalogue: ["GET", "/event-types", "operator"],
+  draftEventTypeSchema: ["GET", "/event-types/:eventType/draft-schema", "operator"],
+  checkEventTypeSchema: ["POST", "/event-types/:eventType/check-schema", "operator"],
   getWorkspaceEventType: ["GET", "/workspaces/:slug/event-types/:eventType", "webhook:read"],
   getEventTypeDocument: ["GET", "/workspaces/:slug/event-type-document", "webhook:read"],
   listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],

@@ -56,6 +56,10 @@ const JudgedType = Schema.Struct({
 })
 export type JudgedType = typeof JudgedType.Type
 
+const NewestEvent = Schema.Struct({ id: Id("event"), workspace: Schema.String, payload: Schema.String })
+
+const NEWEST_BYTES = 4_194_304
+
 /** An event whose payload did not fit. */
 export interface Deviation {
   readonly workspaceId: WorkspaceId
@@ -157,6 +161,13 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
           (row) => row?.example ?? null
         )
 
+      /** The newest of all workspaces, as many as have `NEWEST_BYTES`; purged ones are left out. */
+      const newestEvents = (eventType: string, most: number) =>
+        all(
+          sql,
+          NewestEvent
+        )`select id, workspace, payload from posthorn.newest_of_type(${eventType}, ${most}, ${NEWEST_BYTES})`
+
       /** A workspace that was removed meanwhile is left out. */
       const addDeviations = (found: ReadonlyArray<Deviation>) =>
         sql`select posthorn.add_deviations(${found.map(({ workspaceId }) => workspaceId)}::text[],
@@ -171,6 +182,7 @@ export class EventTypesRepo extends Effect.Service<EventTypesRepo>()(
         find,
         judged,
         list,
+        newestEvents,
         put,
         remove,
         schemaOf,

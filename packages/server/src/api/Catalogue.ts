@@ -1,22 +1,28 @@
 /** The event catalogue: schemas and examples are stored and returned as the text that was sent. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
-import { type EventTypeDocument, PutEventTypeBody } from "@posthorn/api-contract/EventTypes"
+import {
+  CheckEventTypeSchemaBody,
+  type EventTypeDocument,
+  PutEventTypeBody
+} from "@posthorn/api-contract/EventTypes"
 import { withDefaults } from "@posthorn/api-contract/Shapes"
 import { EventTypeDocuments } from "@posthorn/capabilities/EventTypeDocuments"
 import { EventTypes, type PutEventType } from "@posthorn/capabilities/EventTypes"
+import { SchemaTrials } from "@posthorn/capabilities/SchemaTrials"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { Effect, Layer } from "effect"
 import { matching } from "./EntityTag.ts"
 import { exactBody } from "./ExactBody.ts"
 import { answerOf, respond, toResponse } from "./Responses.ts"
 
+const checkBody = exactBody("checkEventTypeSchema", CheckEventTypeSchemaBody)
 const putBody = exactBody("putEventType", PutEventTypeBody)
 
 const CREATED = 201
 
 export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =>
-  Effect.map(Effect.all([EventTypes, EventTypeDocuments]), ([types, documents]) =>
+  Effect.map(Effect.all([EventTypes, EventTypeDocuments, SchemaTrials]), ([types, documents, trials]) =>
     handlers
       .handleRaw("putEventType", ({ headers, path, request }) =>
         Effect.gen(function* () {
@@ -33,6 +39,17 @@ export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =
       .handle("listCatalogue", ({ urlParams }) =>
         Effect.map(types.list(withDefaults(urlParams)), respond("listCatalogue"))
       )
+      .handle("draftEventTypeSchema", ({ path, urlParams }) =>
+        Effect.map(
+          trials.draft(path.eventType, withDefaults(urlParams).events),
+          respond("draftEventTypeSchema")
+        )
+      )
+      .handleRaw("checkEventTypeSchema", ({ path, request }) =>
+        Effect.flatMap(checkBody(request), ({ schema }) =>
+          Effect.map(trials.check(path.eventType, schema as JsonText), respond("checkEventTypeSchema"))
+        )
+      )
       .handle("getWorkspaceEventType", ({ path }) =>
         Effect.map(types.getInWorkspace(path.eventType), respond("getWorkspaceEventType"))
       )
@@ -45,4 +62,4 @@ export const catalogueLive = HttpApiBuilder.group(Api, "catalogue", (handlers) =
         )
       )
   )
-).pipe(Layer.provide([EventTypes.Default, EventTypeDocuments.Default]))
+).pipe(Layer.provide([EventTypes.Default, EventTypeDocuments.Default, SchemaTrials.Default]))

@@ -300,6 +300,39 @@ layer(testServer(), { excludeTestServices: true })("the catalogue", (it) => {
     })
   )
 
+  it.effect("§6.2 drafts a schema from real events, which they all fit, and tries another on them", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const [ws, other] = [yield* entered, yield* entered]
+      yield* publish(ws, "drafted", { id: 1, note: "x" })
+      yield* publish(other, "drafted", { id: "a", lines: [{ n: 1 }] })
+      const { id } = yield* publish(ws, "drafted", { id: 2 })
+      const check = (schema: unknown) => call("POST", "/drafted/check-schema", { body: { schema } })
+
+      const draft = yield* call("GET", "/drafted/draft-schema")
+      const newest = yield* call("GET", "/drafted/draft-schema?events=1")
+      const checked = yield* check(draft.body.schema)
+      const narrow = { properties: { id: { type: "integer" }, note: { type: "string" } }, required: ["note"] }
+      yield* call("PUT", "/drafted", { body: { schema: draft.body.schema } })
+      const deviating = yield* check(narrow)
+
+      expect(draft.body).toMatchObject({ examined: 3, schema: { required: ["id"] } })
+      expect(newest.body.examined).toBe(1)
+      expect(checked.body).toMatchObject({ examined: 3, fitting: 3, deviating: [] })
+      expect(deviating.body).toMatchObject({ examined: 3, fitting: 1 })
+      const found = deviating.body.deviating as ReadonlyArray<Record<string, unknown>>
+      expect(found[0]).toEqual({
+        eventId: id,
+        workspace: ws.slug,
+        issues: [{ path: "/note", message: "is missing" }]
+      })
+      expect(found[1]!.workspace).toBe(other.slug)
+      expect(deviating.body.changes).toContainEqual({ path: "/id", change: "narrowed" })
+      expect((yield* check({ minimun: 1 })).body._tag).toBe("InvalidSchema")
+      expect((yield* call("GET", "/never/draft-schema")).body._tag).toBe("EventTypeNotFound")
+    })
+  )
+
   it.effect("§6.2 test sends take the first example, and are not judged", () =>
     Effect.gen(function* () {
       const call = yield* asOperator

@@ -107,9 +107,11 @@ describe("the tools", () => {
     const admin = { kind: "token", identity: { permissions: permissionsOf(["admin"]) } } as unknown as Caller
 
     expect(own.toSorted()).toEqual([
+      "check_event_type_schema",
       "create_workspace",
       "delete_event_type",
       "delete_workspace",
+      "draft_event_type_schema",
       "get_catalogue_event_type",
       "list_catalogue",
       "list_fleet",
