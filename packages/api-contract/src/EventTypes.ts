@@ -266,7 +266,11 @@ const EventTypeDocument = Schema.Struct(
   {
     info: Schema.Struct({
       title: Text("Always the same.", "Webhooks"),
-      version: Text("Rises with each change of the catalogue.", "12")
+      version: Text("Rises with each change of the catalogue.", "12"),
+      description: Text(
+        "How payloads arrive.",
+        "What each event type means, and what its payloads look like."
+      )
     }).annotations({ description: "What the document is about." })
   },
   { key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) }
