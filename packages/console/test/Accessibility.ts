@@ -16,6 +16,13 @@ const hasWideTable = (page: Page) =>
     )
   )
 
+/** Content that scrolls within its box, but hangs out of it unseen, makes the page longer. */
+const hasEmptyEnd = (page: Page) =>
+  page.evaluate(() => {
+    const { bottom } = document.querySelector("main")!.getBoundingClientRect()
+    return document.documentElement.scrollHeight > Math.max(innerHeight, bottom + scrollY + 100)
+  })
+
 /** Google calls 0.1 good. */
 const MOST_SHIFT = 0.05
 
@@ -68,7 +75,7 @@ export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">
       }, 240_000)
 
     for (const width of [320, 1280])
-      it(`§11 nothing moves on any page while it loads, and tables fit their cards, ${width} pixels wide`, async () => {
+      it(`§11 nothing moves on any page while it loads, and everything is where it is seen, ${width} pixels wide`, async () => {
         const { page } = await on.open({ viewport: { width, height: 800 } })
         await enter(page, on.stage, world.slug)
         const moved: Array<string> = []
@@ -79,6 +86,7 @@ export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">
           const shift = await layoutShift(page)
           if (shift > MOST_SHIFT) moved.push(`${name}: ${shift.toFixed(3)}`)
           if (await hasWideTable(page)) moved.push(`${name}: a table is wider than its card`)
+          if (await hasEmptyEnd(page)) moved.push(`${name}: the page is longer than what it shows`)
         }
         expect(moved).toEqual([])
       }, 120_000)

@@ -99,7 +99,7 @@ const Create = ({ close }: { close: () => void }) => {
         />
         <fieldset className="grid gap-2">
           <legend className="mb-2 text-sm font-medium">Scopes</legend>
-          <div className="grid max-h-72 auto-rows-max gap-2.5 overflow-y-auto rounded-md border p-3 sm:grid-cols-2">
+          <div className="relative grid max-h-72 auto-rows-max gap-2.5 overflow-y-auto rounded-md border p-3 sm:grid-cols-2">
             {offered.map((scope) => (
               <Checkbox
                 key={scope}

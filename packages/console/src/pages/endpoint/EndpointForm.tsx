@@ -186,7 +186,7 @@ const TypesField = ({
             tabIndex={0}
             role="region"
             aria-label="Known event types"
-            className="grid max-h-80 gap-4 overflow-y-auto rounded-md border p-3"
+            className="relative grid max-h-80 gap-4 overflow-y-auto rounded-md border p-3"
           >
             {shownOwn.length === 0 ? null : (
               <Choices
