@@ -36,14 +36,16 @@ it("§6.2 a platform describes, checks and publishes its types, and receivers ar
 
   expect(out).toContain("FINISHED")
   expect(out).toContain("bill.paid is described.")
+  expect(out).toMatch(/^widened {3}\/id$/m)
+  expect(out).toContain("2 of 2 events fit.")
   expect(out).toMatch(/^described +seat\.added$/m)
   const listed = () => runCommand(["event-types", "list"], { ...asked(), OPERATOR_TOKEN })
   await untilAsked(listed, ({ out }) => /^bill\.paid +Billing +yes +refuse +1$/m.test(out))
   const refused = await untilAsked(
-    () => posthorn("send", "bill.paid", '{"id": "B-9", "total": 500}'),
+    () => posthorn("send", "bill.paid", '{"id": "B-9", "total": "500"}'),
     ({ code }) => code === 1
   )
-  expect(refused.err).toContain("/id")
+  expect(refused.err).toContain("/total")
   for (const [language, file] of [
     ["typescript", "webhooks.ts"],
     ["python", "webhooks.py"],

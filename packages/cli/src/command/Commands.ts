@@ -470,6 +470,25 @@ const eventTypesCommand = Command.make("event-types").pipe(
       async (given) => (await eventTypes()).remove(given.eventType, given.yes)
     ),
     operating(
+      "draft",
+      "Prints a schema that the newest events fit.",
+      {
+        eventType,
+        events: Options.integer("events").pipe(
+          Options.withDefault(200),
+          Options.withDescription("From how many, up to 1,000; default 200.")
+        ),
+        json
+      },
+      async (given) => (await eventTypes()).draft(given.eventType, given.events, given.json)
+    ),
+    operating(
+      "check",
+      "Tries a schema on the newest events, and says what it changes.",
+      { eventType, file: id("file", "The schema; - for standard input."), json },
+      async (given) => (await eventTypes()).check(given.eventType, given.file, given.json)
+    ),
+    operating(
       "import",
       "Describes the webhooks of an OpenAPI document.",
       {

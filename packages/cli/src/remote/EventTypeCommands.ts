@@ -9,6 +9,7 @@ import { describedTypes } from "@posthorn/domain/catalogue/FromOpenApi"
 import { isEventType } from "@posthorn/domain/EventType"
 import { Effect } from "effect"
 import { misused, refuse } from "../command/CommandFailed.ts"
+import { counted } from "../command/Counted.ts"
 import { withoutMark } from "./JsonInput.ts"
 import { type Paging, showList } from "./Lists.ts"
 import { agreed, isTerminal, members, print, talk } from "./Output.ts"
@@ -72,6 +73,52 @@ export const remove = (eventType: string, yes: boolean) =>
       catalogue.deleteEventType({ path: { eventType }, headers: {}, withResponse: true })
     )
     yield* talk(`${eventType} is removed; its events stay.`)
+  })
+
+/** Prints the schema alone, for a file. */
+export const draft = (eventType: string, events: number, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask } = yield* Posthorn
+    const { text, value } = yield* ask(({ catalogue }) =>
+      catalogue.draftEventTypeSchema({ path: { eventType }, urlParams: { events }, withResponse: true })
+    )
+    if (value.examined === 0) return yield* refuse(`No event of ${eventType} was published.`)
+    yield* print(json, text, () => JSON.stringify(value.schema, null, 2))
+    if (!json) yield* talk(`Drafted from ${counted(value.examined, "event")}.`)
+  })
+
+interface Checked {
+  readonly examined: number
+  readonly fitting: number
+  readonly deviating: ReadonlyArray<{
+    readonly eventId: string
+    readonly workspace: string
+    readonly issues: ReadonlyArray<{ readonly path: string; readonly message: string }>
+  }>
+  readonly changes: ReadonlyArray<{ readonly path: string; readonly change: string }>
+}
+
+/** Ends with 1 if an event does not fit. */
+export const check = (eventType: string, file: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { sendText } = yield* Posthorn
+    const text = yield* sendText(
+      "POST",
+      `${pathOf(eventType)}/check-schema`,
+      `{"schema":${yield* textOf(file)}}`
+    )
+    const { changes, deviating, examined, fitting } = JSON.parse(text) as Checked
+    yield* print(json, text, () =>
+      [
+        ...changes.map(({ change, path }) => `${change.padEnd(8)}  ${path === "" ? "the payload" : path}`),
+        ...deviating.map(
+          ({ eventId, issues: [first], workspace }) =>
+            `deviates  ${eventId} of ${workspace}${first === undefined ? "" : `: ${first.path} ${first.message}`}`
+        ),
+        `${fitting} of ${counted(examined, "event")} fit.`
+      ].join("\n")
+    )
+    if (deviating.length > 0) return yield* refuse(`${counted(deviating.length, "event")} would not fit.`)
   })
 
 /** JSON or YAML. */
