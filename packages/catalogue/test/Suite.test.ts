@@ -1,18 +1,8 @@
-/**
- * The official cases of JSON Schema 2020-12 (github.com/json-schema-org/JSON-Schema-Test-Suite, MIT), for the keywords that the
- * catalogue takes: every case of a schema that compiles is judged right, and what does not compile is listed here.
- */
-import { readFileSync } from "node:fs"
+/** Every official case of a schema that compiles is judged right, and what does not compile is listed here. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Either } from "effect"
 import { compileSchema, STEPS } from "../src/Schemas.ts"
-
-type Case = readonly [description: string, data: unknown, valid: boolean]
-type Group = readonly [file: string, description: string, schema: unknown, cases: ReadonlyArray<Case>]
-
-export const groups: ReadonlyArray<Group> = JSON.parse(
-  readFileSync(new URL("corpora/json-schema-2020-12.json", import.meta.url), "utf8")
-)
+import { groups } from "./Cases.ts"
 
 /** By the path of the first issue, or the path and the beginning of its message. */
 const REFUSED = {

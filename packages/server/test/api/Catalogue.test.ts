@@ -2,9 +2,13 @@
 import { expect, layer } from "@effect/vitest"
 import { until } from "@posthorn/testkit/Until"
 import { Effect } from "effect"
+import { groups } from "../../../catalogue/test/Cases.ts"
 import { makeEndpoint, publish } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
 import { anotherServer, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
+
+/** One of so many groups of official cases. */
+const SAMPLE = 8
 
 const asOperator = Effect.map(
   TestServer,
@@ -297,6 +301,29 @@ layer(testServer(), { excludeTestServices: true })("the catalogue", (it) => {
       ])
       expect(yield* put({ validation: "refuse" })).toEqual([400, "InvalidRequest", ["/validation"]])
       expect((yield* call("GET", "/checked")).status).toBe(404)
+    })
+  )
+
+  it.effect("§6.2 official cases pass the put and a publish as they are judged", () =>
+    Effect.gen(function* () {
+      const call = yield* asOperator
+      const ws = yield* entered
+      const wrong: Array<unknown> = []
+      let [published, refused] = [0, 0]
+      for (const [file, group, schema, cases] of groups.filter((_, index) => index % SAMPLE === 0)) {
+        const put = yield* call("PUT", "/suite", { body: { schema, validation: "refuse" } })
+        if (put.body._tag === "InvalidSchema") refused++
+        else
+          for (const [description, payload, valid] of cases) {
+            const { body } = yield* ws.call("POST", "/events", { body: { eventType: "suite", payload } })
+            published++
+            if (valid ? body.duplicate !== false : body._tag !== "InvalidPayload")
+              wrong.push([file, group, description, body])
+          }
+      }
+      expect(wrong).toEqual([])
+      expect(published).toBeGreaterThan(100)
+      expect(refused).toBeLessThan(5)
     })
   )
 
