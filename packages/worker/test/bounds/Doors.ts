@@ -93,6 +93,9 @@ export const call = async (url: string, { body, headers, method, path }: Asked):
   }
 }
 
+/** Of all bodies of a run: an address that one operation gave to a member is taken for another. */
+let written = 0
+
 /** Makes the worst body anew only once something was learnt. */
 const bodyOf = (
   schema: Schema,
@@ -103,11 +106,11 @@ const bodyOf = (
   repairs: Repairs
 ) => {
   let made: { readonly text: string; readonly learnt: string } | undefined
-  return (n: number) => {
+  return () => {
     const learnt = JSON.stringify([...repairs])
     if (made?.learnt !== learnt)
       made = { text: worstBody(schema, { resolve, repairs, kind, tag: TAG, known, idLike }), learnt }
-    return made.text.replaceAll(TAG, n.toString(36).padStart(TAG.length, "0"))
+    return made.text.replaceAll(TAG, (written++).toString(36).padStart(TAG.length, "0"))
   }
 }
 
@@ -233,7 +236,7 @@ export const httpAttempts = async (world: World, ids: Ids) => {
           method: method.toUpperCase(),
           path: `${door === "console" ? "/console/api" : ""}${place}${query.size === 0 ? "" : `?${query}`}`,
           headers,
-          body: bodies[index]?.(n)
+          body: bodies[index]?.()
         }
       })
       const makes =
@@ -322,7 +325,7 @@ export const mcpAttempts = async (world: World, ids: Ids) => {
       const isList = inputSchema.properties?.limit !== undefined
       const args = isList
         ? { ...own, limit: 200, ...(inputSchema.properties?.payload && { payload: "include" }) }
-        : { ...(JSON.parse(bodies[index]!(n)) as object), ...own }
+        : { ...(JSON.parse(bodies[index]!()) as object), ...own }
       return ask(message("tools/call", { name, arguments: args }))
     })
     if (!takesAway(name)) await tried(world.url, asks, repairs, ids, toolIssues)
