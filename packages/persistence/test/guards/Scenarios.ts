@@ -1,6 +1,7 @@
 /** All scenarios, and a filter by function, trigger or statement of `src`. */
 
 import { holding } from "./Blocked.ts"
+import { catalogue } from "./Catalogue.ts"
 import { burials } from "./DeadLetters.ts"
 import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
@@ -50,7 +51,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...rows,
   ...shards,
   ...standing,
-  ...statistics
+  ...statistics,
+  ...catalogue
 ]
 
 export const scenariosOf = (name: string): ReadonlyArray<Scenario> =>
