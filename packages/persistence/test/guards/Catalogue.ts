@@ -1,5 +1,6 @@
 /** The catalogue: which events are judged and counted, once, and which are the newest of a type. */
 import assert from "node:assert/strict"
+import { type EventTypeSettings, EventTypesRepo } from "../../src/repositories/EventTypesRepo.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
 const DEVIATIONS =
@@ -19,6 +20,17 @@ const add = (
   types: ReadonlyArray<string>,
   events: ReadonlyArray<string>
 ) => stage.rows("select posthorn.add_deviations($1, $2, $3)", workspaces, types, events)
+
+const SETTINGS: EventTypeSettings = {
+  description: null,
+  group: null,
+  schema: null,
+  examples: [],
+  validation: "off",
+  deprecated: false,
+  replacedBy: null,
+  hidden: false
+}
 
 const scenarios = writeScenarios((it) => {
   it("add_deviations: counts by workspace, type and day, and leaves out workspaces that are gone", async (stage) => {
@@ -151,6 +163,24 @@ const scenarios = writeScenarios((it) => {
       acme
     )
     assert.deepEqual(found, [["1"], [null]])
+  })
+
+  it("EventTypesRepo.ts put, EventTypesRepo.ts remove: a put replaces its own type, a removal removes it", async (stage) => {
+    const types = await stage.repos.get(EventTypesRepo)
+    const stored = () => idsOf(stage, "select event_type, hidden from posthorn.event_types order by 1")
+    for (const [type, hidden] of [
+      ["a", false],
+      ["b", false],
+      ["a", true]
+    ] as const)
+      await stage.repos.run(types.put(type, { ...SETTINGS, hidden }))
+    assert.deepEqual(await stored(), [
+      ["a", true],
+      ["b", false]
+    ])
+    await stage.repos.run(types.remove("a"))
+    assert.deepEqual(await stored(), [["b", false]])
+    await stage.rows("delete from posthorn.event_types")
   })
 
   it("newest_of_type: the newest of all workspaces, but for purged ones", async (stage) => {
