@@ -34,6 +34,9 @@ const Headers = ({ headers, label }: { headers: Readonly<Record<string, string>>
   />
 )
 
+/** Of a longer body the page shows the payload alone: it would hold the text twice. */
+const SHOWN_BODY = 65_536
+
 const Detail = ({ attempt, body }: { attempt: Attempt; body: string }) => {
   const url = (attempt as { url?: string }).url
   const answered = (attempt as { responseHeaders?: Record<string, string> }).responseHeaders ?? {}
@@ -56,7 +59,14 @@ const Detail = ({ attempt, body }: { attempt: Attempt; body: string }) => {
       </div>
       <div className="grid gap-1.5">
         <h3 className="text-xs font-medium text-faint">Request body · to the letter, as it is signed</h3>
-        <Code text={body} label={`Request body of attempt ${attempt.ordinal}`} wrap />
+        {body.length > SHOWN_BODY ? (
+          <div className="flex items-center gap-2 text-sm text-soft">
+            {`${Math.round(body.length / 1024).toLocaleString()} KiB`}
+            <CopyButton text={body} />
+          </div>
+        ) : (
+          <Code text={body} label={`Request body of attempt ${attempt.ordinal}`} wrap />
+        )}
       </div>
       <div className="grid gap-1.5">
         <h3 className="text-xs font-medium text-faint">
