@@ -94,7 +94,7 @@ export class Lane {
   awaitsCredentials = false
   /** A row of the endpoint is locked: until the record, delivered attempts keep their permits too. */
   awaitsRecord = false
-  /** The shard is being handed over, and does not wait for this endpoint: no attempt starts. */
+  /** The shard is being handed over, and the endpoint is slow or has a locked row: no attempt starts. */
   isHeldBack = false
   dropped = 0
   /** Undefined until a load has shown it. */

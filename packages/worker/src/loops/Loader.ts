@@ -71,7 +71,7 @@ export const makeLoader = (
     )
   }
 
-  /** The most deliveries of one load. A late answer halves it, each other one doubles it. */
+  /** The most deliveries of one load. A late answer sets it to half of what that load had; each answer in time doubles it. */
   let most = Number.POSITIVE_INFINITY
 
   /** Where the database is slow or far away, every answer takes long: then the bound follows the round trip. */

@@ -12,7 +12,7 @@ const CUT = 1_000
 const UNKNOWN = databaseMicros(Number.NEGATIVE_INFINITY)
 
 interface LateCommitsSeen {
-  /** No row of a transaction that has ended is due before this time. */
+  /** Rows of ended transactions are due from this time on, unless their due time is unknown (`sweeps`). */
   readonly back: DatabaseMicros
   /** The same, counting young open transactions too: their rows are found sooner. */
   readonly soon: DatabaseMicros
