@@ -2,7 +2,7 @@
 -- call can be repeated.
 -- Parameters: parallel lists in the order of delivery ids, each delivery once. `arrivals`: the order in which attempts finished.
 -- `policies`: versions by which attempts were judged.
--- Returns: `changed`, endpoints with a failed attempt whose policy is no longer that of `policies`. Nothing of theirs is stored.
+-- Returns: `changed`, endpoints with failed attempts that were judged by an old version of the policy. Nothing of theirs is stored.
 -- Locks: endpoints, then deliveries, each in the order of ids. In a deadlock with a claim or the deletion of an endpoint this call
 -- loses: its `lock_timeout` is below `deadlock_timeout`. Called by: Records.record, record_each.
 create function posthorn.record(

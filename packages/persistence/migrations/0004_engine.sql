@@ -164,8 +164,8 @@ create type posthorn.loaded as (
 
 -- Reads what requests need, just before they are sent.
 -- Parameters: `known`, a hash of the endpoint's columns that the worker has; if it still fits, these columns are null.
--- Returns: payloads of more than 64 KiB are null; one row for each delivery, with its position from 1. Left out: deliveries that are gone or recorded; also those of
--- another endpoint than named, since any role can send a notification with wrong names.
+-- Returns: one row for each delivery, with its position from 1. Payloads of more than 64 KiB are null. Left out: deliveries that are
+-- gone or recorded, and those of another endpoint than named: any role can send a notification with wrong names.
 -- Looks up by primary key alone: another plan, made while the queue was empty, would take 10 ms a row. Called by: Loads.
 create function posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
@@ -234,7 +234,8 @@ begin
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
     select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
-      -- Of two claims one is assumed of the dead owner. It cannot have seen a row committed after the takeover: then one counts.
+      -- The first of two claims is only assumed: the dead owner's. That worker cannot have seen a row committed after the takeover;
+      -- such a row has one claim.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.in_doubt_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
@@ -349,9 +350,9 @@ $$;
 -- Lists when attempts of endpoints with a rate limit started, at earlier owners too.
 -- Parameters: `requests` in `windows` seconds; `most_unrecorded`, the most starts that a dead owner can have left unrecorded.
 -- Returns: ages in milliseconds, the last start first, within the window and two seconds of error. Starts that an earlier owner may
--- have made are stored, dated `stopped_at`. If that owner may still live, this is ahead: a negative age. A start that is more than
--- `outlives_its_lease` ahead means that a clock was set back: its age counts as 0. Locks: the shards, to note that their owner
--- starts attempts. Called by: Queue.
+-- have made are stored, dated `stopped_at`. While that owner may still live, `stopped_at` is in the future and the age is negative.
+-- If a start is more than `outlives_its_lease` in the future, a clock was set back, and the age is 0. Locks: the shards, to note that
+-- their owner starts attempts. Called by: Queue.
 create function posthorn.starts_since(
   workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]
 ) returns table (index integer, ages double precision[])
@@ -395,12 +396,13 @@ begin
     from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, index);
 end $$;
 
--- The endpoint's own rate limit if its policy has one, even null; else the workspace's. Called by: next_start, EvidenceRepo.
+-- The endpoint's own rate limit if its policy has this member (null: no limit); else the workspace's. Called by: next_start,
+-- EvidenceRepo.
 create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb language sql immutable parallel safe
   return nullif(case when own ? 'rateLimit' then own -> 'rateLimit' else inherited -> 'rateLimit' end, 'null');
 
--- When the endpoint's next attempt may start, according to recorded starts. Null without a limit. Null too if the limit has allowed
--- an attempt for longer than `tolerance`: then the endpoint waits for something else. Called by: DeliveriesRepo, EvidenceRepo,
+-- When the rate limit allows the endpoint's next attempt, according to recorded starts. Null without a limit. Null also if that was
+-- longer than `tolerance` ago: then the endpoint waits for something else. Called by: DeliveriesRepo, EvidenceRepo,
 -- QueueGauges.
 create function posthorn.next_start(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp

@@ -24,7 +24,7 @@ create index failed_deliveries_recovered on posthorn.failed_deliveries (workspac
   where recovered_by is not null and status <> 'failed';
 
 -- Keys of the failures that a replay makes up for: the earlier failures of the event at the endpoint; for a test send, the failure
--- of its source. The newest 100 replays of an event count. Called by: note_failure, replay.
+-- of its source. Looks at the newest 100 replays of the event only. Called by: note_failure, replay.
 create function posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text)
 returns table (created_at timestamptz, delivery_id text) language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -234,7 +234,7 @@ begin
         and d.status not in ('pending', case when resend then 'failed' else 'delivered' end) offset 0
     ) d
     left join lateral (
-      -- Keeps retention and purging away: see remove_old_events and purge_event.
+      -- Locks the event against retention and purging: see remove_old_events and purge_event.
       select e.id from posthorn.events e
       where e.workspace_id = workspace and e.id = d.event_id and e.purged_at is null offset 0 for key share
     ) e on true

@@ -47,7 +47,7 @@ create function posthorn.rollup_class() returns integer language sql immutable p
   return 7067004;
 
 -- The newest hour to which no transaction can add; null if none is known. The extra minute covers transactions without an id
--- and small steps of the clock. A future transaction id comes from another server.
+-- and small steps of the clock. A transaction id in the future was stored on another server.
 create function posthorn.hours_over() returns timestamptz language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 declare

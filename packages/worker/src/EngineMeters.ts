@@ -1,7 +1,7 @@
 /**
  * What the engine counts of itself (docs/monitoring.md). An attempt is counted when it is recorded, once, by the worker that
  * observed it: all workers together count the recorded evidence, but for attempts that a killed worker committed. Disabled
- * endpoints, dead letters and replays count with the answer to their statement.
+ * endpoints, dead letters and replays are counted when PostgreSQL answers the statement that made them.
  */
 
 import { FailureReason, outcomeOf, type Verdict } from "@posthorn/domain/Verdict"

@@ -1,4 +1,4 @@
-/** Poll intervals and retry delays, by name. What waits for an event waits for a `Signal` instead. */
+/** Poll intervals and retry delays, by name. A loop that waits for an event uses a `Signal`. */
 import { Schedule } from "effect"
 import type { TuningValues } from "./Tuning.ts"
 

@@ -7,7 +7,10 @@ import { Context } from "effect"
 export const tuned = {
   /** A loaded delivery may be sent for this long. */
   freshMs: 30,
-  /** A later answer is dropped, unless all answers take long (Loader.ts). With `freshMs`: sent within a second of its reading. */
+  /**
+   * A load's answer is dropped if it takes longer, unless all answers do (Loader.ts). With `freshMs`, a delivery is sent within a
+   * second of its reading.
+   */
   lateMs: 750,
   /** Prefetches for slots that become free within this time. */
   prefetchMs: 10,
@@ -17,7 +20,7 @@ export const tuned = {
   blockedPauseMs: 500,
   defectPauseMs: 1_000,
 
-  /** While the Poller is awake, its pause is the time without a find, divided by this. */
+  /** An awake Poller pauses for the time since it last found rows, divided by this. */
   pollsPerFind: 3,
   /** The longest applies while an open publishing transaction keeps the worker awake. */
   pauseLeastMs: 4,
@@ -28,9 +31,11 @@ export const tuned = {
   restMs: 100,
   /** Open transactions cause no rewind into a batch of more rows. */
   largeBatchFrom: 64,
-  /** While asleep; at most while nothing listens; after a failed poll. */
+  /** The longest time between polls while asleep. */
   pollMs: 5_000,
+  /** The longest time between polls while no notifications are heard. */
   notListeningPollMs: 500,
+  /** The pause after a failed poll. */
   readPauseMs: 500,
   /** Sweeps take at most 1/`sweepShare` of the time. */
   sweepMs: 30_000,
@@ -43,7 +48,7 @@ export const tuned = {
   shardLeast: 32,
   /** Of a shard, for a read that leaves endpoints out. Scanning 64,000 rows in all takes 0.1 s. */
   scanLimit: 2_000,
-  /** After it has dropped this many rows of an endpoint, reads leave the endpoint out. */
+  /** Reads leave out an endpoint once so many of its rows were dropped. */
   oversizedFrom: 200,
   refillMost: 64,
 

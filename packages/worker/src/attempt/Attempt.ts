@@ -52,7 +52,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
   }
 
   const notPrepared = (sent: Sent, defect: unknown) => {
-    // The endpoint's fault: nothing is sent to it until it can be read.
+    // Nothing is sent to the endpoint until its secret and its profile can be read.
     if (defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable) {
       dispatcher.unreadable(sent)
       return unreadable.found(sent.row.endpointId, defect.message)

@@ -41,7 +41,7 @@ export interface PreparedRequest {
 
 type Conceal = (seen: Observation, token: Redacted.Redacted | null) => Observation
 
-/** Beside the headers that all requests carry. */
+/** What is recorded of a request, without the headers that all requests carry. */
 type Evidence = Pick<Observed, "signature" | "requestHeaders">
 
 /** Throws `SecretUnreadable` and `ProfileUnreadable`. */

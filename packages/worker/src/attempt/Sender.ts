@@ -25,7 +25,7 @@ export class Sender extends Context.Tag("@posthorn/worker/Sender")<
   {
     /** Uninterruptible. Null only if the sender closes first. `no_turn`: nothing was sent, try again. */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
-    /** Never through a slot. */
+    /** Takes no slot. */
     readonly requestToken: RequestToken
     readonly fixedHeaders: Readonly<Record<string, string>>
   }

@@ -56,7 +56,7 @@ export class Backlog {
     const each = Math.ceil(ROWS_MOST / lanes.length)
     return lanes.map(({ endpointId, from, workspace, waiting, workspaceId }) => {
       const wanted = Math.min(each, Math.max(1, this.memory.limit(workspace) - waiting))
-      // One more than there is room for: the first row may be in memory, as it marks where the lane stopped.
+      // The first row marks where the lane stopped, and may be in memory: so one more than there is room for.
       return { workspaceId, endpointId, ...from, wanted: wanted + 1 }
     })
   }

@@ -422,7 +422,7 @@ export class Dispatcher {
     this.notifyLoader()
   }
 
-  /** loading, sent → out: nothing is sent to its endpoint now, so nothing of its lane is kept (`Intake.usable`). */
+  /** loading, sent → out: its endpoint is disabled or unreadable. The lane is forgotten until `Intake.usable` or the sweep. */
   private unusable(row: Waiting): void {
     row.lane.circuit.forget()
     this.intake.forget(row.lane)

@@ -76,7 +76,7 @@ export class Intake {
     }
   }
 
-  /** Each lane reads on from its first due row: at once if that row is not in memory. */
+  /** If the first due row of an endpoint is not in memory, its lane reads on from it at once; otherwise once the lane runs low. */
   sweep(firsts: ReadonlyArray<DueRow>): void {
     const { backlog, ids, lanes, leases } = this.parts
     for (const row of firsts) {

@@ -30,7 +30,7 @@ export type LaneKey = Pick<DueRow, "workspaceId" | "endpointId" | "shard">
 export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
-/** Deliveries of one endpoint share the strings of their ids. */
+/** The ids of workspace and endpoint are read from the lane, so that memory holds them once. */
 export class Waiting implements DueRow {
   readonly lane: Lane
   readonly term: LeaseTerm

@@ -1,4 +1,4 @@
-/** The lanes in memory, by endpoint. A forgotten lane leaves RecentHealth.ts behind. */
+/** The lanes in memory, by endpoint. RecentHealth.ts keeps a forgotten lane's state. */
 import type { Backlog } from "./Backlog.ts"
 import { FIRST_LIMIT, Lane, type LaneKey } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"

@@ -1,6 +1,6 @@
 /**
- * Shares memory, so that one workspace's backlog never keeps out another's deliveries: half of it among workspaces with many
- * rows, the rest for the others; a workspace's part among its lanes.
+ * Shares memory, so that one workspace's backlog never keeps out another's deliveries. Workspaces with many rows share half of
+ * it; the rest is for the others. A workspace divides its share among its lanes.
  */
 import type { Lane } from "./Lane.ts"
 import { Workspace } from "./Workspace.ts"

@@ -32,7 +32,7 @@ export class Quarantine {
   next(admitted: (lane: Lane) => boolean): Waiting | undefined {
     if (this.returned === null && this.waiting.length === 0) return undefined
     if (this.inFlight.size >= this.together) return undefined
-    // Its lane waits for a trial or a permit; others do not.
+    // If the lane of the returned delivery may not send now, the delivery goes back in line, and other lanes go on.
     if (this.returned !== null && !this.returned.lane.open) this.waitAgain()
     const may = (row: Waiting) =>
       this.inFlight.size < togetherWith(row) && row.lane.open && admitted(row.lane)

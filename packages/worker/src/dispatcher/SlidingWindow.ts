@@ -17,7 +17,7 @@ const MOST_UNRECORDED = 10
 /** In attempts a second. */
 const LOW = 25
 
-/** The worker knows the database's time from a heartbeat, answered within 3 s. A recorded time may be this much too early. */
+/** A recorded time may be this much too early: half of the 3 s within which a heartbeat brings the database's time. */
 export const CLOCK_ERROR_MS = 1_500
 
 const LONG_AGO = Number.NEGATIVE_INFINITY
@@ -32,7 +32,7 @@ export class SlidingWindow {
   private readonly windowMs: number
   private readonly starts = new Deque<number>()
   private reserved = 0
-  /** The database's clock minus this worker's, as starts are stored. */
+  /** Added to this worker's clock, it dates starts by the database's clock. */
   private offset = Number.NEGATIVE_INFINITY
   isRead = false
 

@@ -8,7 +8,7 @@ interface Timer {
 
 export class Timers {
   private readonly heap: Array<Timer> = []
-  /** An overtaken timer does nothing. */
+  /** Moment of the timer that counts. Once an earlier one is set, the later one does nothing. */
   private next = Number.POSITIVE_INFINITY
   private readonly wakeAt: (moment: number, run: (now: number) => void) => void
   private readonly ring: (window: SlidingWindow, now: number) => void

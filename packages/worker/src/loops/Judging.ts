@@ -34,7 +34,7 @@ class Samples {
   private passed = 0
   private saidSo = false
 
-  /** How many payloads there are for each that is judged. */
+  /** One payload in this many is judged. */
   get every(): number {
     return Math.max(1, Math.ceil(this.averageMs / COSTLY_MS))
   }

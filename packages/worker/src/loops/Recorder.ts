@@ -62,7 +62,7 @@ export class Recorder {
     })
   }
 
-  /** Runs until interrupted, never within a batch. */
+  /** Interruptible between batches, never within one. */
   readonly run: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       const { dispatcher, tuning } = this.parts

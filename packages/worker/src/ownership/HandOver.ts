@@ -5,8 +5,8 @@
  *              ends when none of these has an attempt in flight or unrecorded
  *   draining   nothing is started; goes back to going on when requests in flight last a second
  *
- * Guarantees: other endpoints wait for a second at a time, and at most `mostMs` in all. What is in flight or unrecorded then is
- * given up, as when a worker stops: it is still recorded, and the next owner may send it again.
+ * Guarantees: other endpoints wait for a second at a time. After `mostMs` in all the shard is left, as when a worker stops. Attempts
+ * that are in flight or unrecorded then are still recorded, but the next owner may send their deliveries again.
  * Source: spec §3.4, docs/adr/0011-shard-ownership.md.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"

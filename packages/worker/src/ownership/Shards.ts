@@ -27,7 +27,10 @@ import { type Owner, Ownership } from "./Ownership.ts"
 
 export const LEASE_TIMEOUT_MS = 3_000
 
-/** Until a frozen worker's shards have another owner: three statements of a heartbeat under way, and two of the next. */
+/**
+ * How long until a frozen worker's shards have another owner. After the session's timeout another worker ends the heartbeat under
+ * way (three statements); its next heartbeat takes the shards by the second statement.
+ */
 export const takeoverMs = (answerMs: number): number =>
   ShardLocks.IDLE_SESSION_TIMEOUT_MS + Math.max(HEARTBEAT_MS, 3 * answerMs) + 2 * answerMs
 
