@@ -22,6 +22,8 @@ export class SchemaTrials extends Effect.Service<SchemaTrials>()("@posthorn/capa
   dependencies: [EventTypesRepo.Default],
   effect: Effect.gen(function* () {
     const types = yield* EventTypesRepo
+    // The turns of several would follow each other without a pause.
+    const trials = yield* Effect.makeSemaphore(1)
 
     const draft = Effect.fn("SchemaTrials.draft")(function* (eventType: string, most: number) {
       const drafting = new Draft()
@@ -56,6 +58,9 @@ export class SchemaTrials extends Effect.Service<SchemaTrials>()("@posthorn/capa
       return { examined, fitting: examined - deviating.length, deviating, changes }
     })
 
-    return { check, draft } as const
+    return {
+      check: (eventType: string, schema: JsonText) => trials.withPermits(1)(check(eventType, schema)),
+      draft: (eventType: string, most: number) => trials.withPermits(1)(draft(eventType, most))
+    } as const
   })
 }) {}

@@ -359,8 +359,14 @@ const pausing = () => {
   })
 }
 
+/** One at a time: the turns of several would follow each other without a pause. */
+const compiling = Effect.unsafeMakeSemaphore(1)
+
 /** Compiles a schema, with pauses; fails where it would not be judged as it reads. */
 export const compileSchema = (text: string): Effect.Effect<Judge, InvalidSchema> =>
+  compiling.withPermits(1)(compile(text))
+
+const compile = (text: string): Effect.Effect<Judge, InvalidSchema> =>
   Effect.gen(function* () {
     if (Buffer.byteLength(text) > MOST_BYTES)
       return yield* invalidSchema({ path: "", message: `Expected at most ${MOST_BYTES} bytes` })
