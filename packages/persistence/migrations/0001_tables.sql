@@ -524,7 +524,7 @@ create trigger audit_events_immutable before update on posthorn.audit_events
 create trigger audit_events_kept before delete on posthorn.audit_events
   for each row execute function posthorn.refuse_removal();
 
--- `truncate` passes the triggers for rows by.
+-- `truncate` fires no triggers for rows.
 create trigger events_not_emptied before truncate on posthorn.events execute function posthorn.refuse_change();
 create trigger deliveries_not_emptied before truncate on posthorn.deliveries execute function posthorn.refuse_change();
 create trigger attempts_not_emptied before truncate on posthorn.attempts execute function posthorn.refuse_change();

@@ -510,7 +510,7 @@ begin
   end if;
 end $$;
 
--- `place`: of the event in a batch, `/3`; it stands before a hint that names a member.
+-- `place`: a pointer to the event in its batch, such as `/3`, put before the pointer to a member.
 create function posthorn.published_or_raise(one posthorn.planned, place text) returns posthorn.published language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin

@@ -328,8 +328,8 @@ set search_path = pg_catalog, pg_temp as $$
   returning in_doubt_until
 $$;
 
--- Ends the doubt in those of the owner's shards that have no row left that was due by the takeover. Returns, and locks, these
--- shards. Called by: ShardLocks.
+-- Ends the doubt in shards of the owner once no row is left that was due by the takeover. Returns, and locks, these shards.
+-- Called by: ShardLocks.
 create function posthorn.clear_doubt(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set in_doubt_until = null, in_doubt_snapshot = null, stopped_at = null

@@ -273,7 +273,7 @@ begin
   select m.source_id, m.event_id, m.delivery_id from made m order by m.index;
 end $$;
 
--- Most index entries that a step scans, even if few match.
+-- How many index entries a step scans at most, even if few match.
 create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 500;
 
 -- Whether a running job waits for earlier ones of its workspace: three run at a time, without jobs of disabled endpoints.

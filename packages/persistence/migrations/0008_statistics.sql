@@ -235,7 +235,8 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
 $$;
 
 -- The last `many` hours up to a moment, oldest first, then their sum (hour null): of an endpoint, or (null) of the workspace. Reads
--- deliveries only of endpoints that were open at the count. Inside, the sum is hour `infinity`, so that all joins are equalities.
+-- deliveries only of endpoints that were open at the count. Within the query the sum has the hour `infinity`,
+-- so that all joins are by equality.
 create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
 returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
   dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable

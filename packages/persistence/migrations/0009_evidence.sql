@@ -7,7 +7,7 @@ create trigger endpoints_keep_ids before update of workspace_id, id on posthorn.
   for each row execute function posthorn.refuse_change();
 create trigger deliveries_keep_ids before update of workspace_id, id, endpoint_id on posthorn.deliveries
   for each row execute function posthorn.refuse_change();
--- A payload may be blanked once, with its time.
+-- A payload may be blanked once; `purged_at` is set with it.
 create trigger events_keep_ids before update of workspace_id, id, payload, purged_at on posthorn.events for each row
   when ((new.workspace_id, new.id) is distinct from (old.workspace_id, old.id) or new.payload <> 'null'
     or old.purged_at is not null or new.purged_at is null)
@@ -64,8 +64,8 @@ begin
   return true;
 end $$;
 
--- Removes some of the history of a deleted endpoint, `most` deliveries at a time, until `within` is over: so long it holds their
--- locks. Returns false once no deleted endpoint has any history left. Locks: deliveries in the order of `record`.
+-- Removes some of the history of a deleted endpoint, `most` deliveries at a time, until `within` is over. It holds their locks for
+-- that long. Returns false once no deleted endpoint has any history left. Locks: deliveries in the order of `record`.
 -- Called by: Retention.
 create function posthorn.remove_deleted(most integer, within interval) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -122,7 +122,7 @@ begin
   where d.workspace_id = workspace and d.id = any (made)
     and (f.workspace_id, f.endpoint_id, f.created_at, f.delivery_id) = (d.workspace_id, d.endpoint_id, d.created_at, d.id);
   delete from posthorn.missed_events m where m.workspace_id = workspace and m.event_id = event;
-  -- Answers under idempotency keys that show a delivery of it: a repeated call is refused.
+  -- Kept answers that show the payload. Repeating their calls is refused from now on.
   update posthorn.idempotent_answers k set body = null, sealed = null
   where k.workspace_id = workspace and strpos(k.body, '"' || event || '"') > 0 and strpos(k.body, '"payload":') > 0;
 end $$;

@@ -11,7 +11,7 @@ create table posthorn.event_types (
   deprecated boolean not null default false,
   replaced_by text collate "C",
   hidden boolean not null default false,
-  -- The catalogue's when it was last put.
+  -- The catalogue's version when this type was last put.
   version bigint not null,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
@@ -75,8 +75,8 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
   order by w.id limit most
 $$;
 
--- The next events of a workspace in the order of their ids, up to `most` of them and so many bytes of payloads that are to be judged:
--- of events from SQL whose type has been judged since.
+-- The next events of a workspace in the order of their ids, at most `most`, and at most `most_bytes` of payloads. Only events that
+-- are to be judged have a payload: those from SQL with a type in `types`, from its id in `sinces` on.
 create function posthorn.events_to_judge(
   workspace text, past text, horizon text, types text[], sinces text[], most integer, most_bytes integer,
   out id text, out event_type text, out payload text
@@ -130,8 +130,8 @@ begin atomic
     and (workspace is null or d.workspace_id = workspace);
 end;
 
--- The newest events of a type in all workspaces, up to `most`, and so many bytes of payloads. They lie in the workspaces with the
--- newest of them, so no more than `most` workspaces are read: an index step for each workspace, then `most` for each of these.
+-- The newest events of a type in all workspaces, at most `most`, and at most `most_bytes` of payloads. Costs an index step for each
+-- workspace; then `most` events are read of each of the `most` workspaces whose newest event is newest.
 create function posthorn.newest_of_type(
   wanted text, most integer, most_bytes integer, out id text, out workspace text, out payload text
 ) returns setof record language sql stable set search_path = pg_catalog, pg_temp

@@ -30,7 +30,7 @@ type AttemptParts = Pick<
 export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect<void>) => {
   const { clock, databaseClock, dispatcher, prepare, resolve, sender, tokens, unreadable } = parts
 
-  /** A defect in what an attempt's end leads to is logged, and ends the slot's fiber. */
+  /** Runs `end`, which settles the attempt. A defect in it is logged, and ends the slot's fiber. */
   const ending = (sent: Sent, posted: boolean, end: () => void): Effect.Effect<void> => {
     try {
       end()
@@ -62,7 +62,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
     return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, Cause.die(defect))
   }
 
-  /** Once in an attempt. */
+  /** A refused token is renewed once in an attempt. */
   const mayRenew = (
     { row }: Sent,
     { authentication }: PreparedRequest,
@@ -84,7 +84,7 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
       const credentials =
         prepared === "invalid_url" ? null : credentialsOf(prepared.authentication, sent.row, tokens, at)
       if (credentials?.kind === "waiting") {
-        // At once: the fetch may end at any moment, and lets the lane go on.
+        // Synchronously: `credentialsKnown` may be called at any moment.
         dispatcher.awaitCredentials(sent)
         return Effect.void
       }

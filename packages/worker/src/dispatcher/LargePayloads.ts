@@ -1,6 +1,6 @@
 /**
  * Large payloads, which a load leaves out. Until its payload is read, a delivery is in the stage `loading`. Then it is loaded again,
- * so that it is sent by the endpoint as it is then; a payload never changes.
+ * because its endpoint may have changed meanwhile; a payload never does.
  */
 import type { Content, Found } from "@posthorn/persistence/engine/Queue"
 import { LRUCache } from "lru-cache"

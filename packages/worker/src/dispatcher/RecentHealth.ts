@@ -14,7 +14,7 @@ interface Known extends Pick<Lane, "concurrencyLimit" | "isSlow" | "rateLimit" |
 export class RecentHealth {
   private readonly known = new LRUCache<string, Known>({ max: MOST })
 
-  /** Its last pause is over. */
+  /** A circuit that was not closed is half-open now: a lane whose circuit is open is not forgotten. */
   recall(lane: Lane): void {
     const known = this.known.get(lane.endpointId)
     if (known === undefined) return

@@ -10,8 +10,8 @@ import type { Starts } from "@posthorn/persistence/engine/Queue"
 import { Deque } from "./Deque.ts"
 
 /**
- * Lane permits of a low limit, each kept until its record: a worker that dies leaves at most this many unrecorded. Attempts of
- * 0.3 s still reach the highest low limit.
+ * Lane permits of a low limit, each kept until its record: a worker that dies leaves at most this many unrecorded. They suffice for
+ * the highest low limit while attempts take at most 0.3 s.
  */
 const MOST_UNRECORDED = 10
 /** In attempts a second. */

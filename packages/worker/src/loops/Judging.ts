@@ -19,7 +19,7 @@ import { judging as rhythm } from "../Schedules.ts"
 /** Workspaces of one round; the next round goes on with others. */
 const WORKSPACES = 1_000
 
-/** A type whose payloads take longer each is judged by samples, so that they take no longer on average. */
+/** If a payload of a type takes longer, the type is judged by samples, so that its payloads take this long on average. */
 const COSTLY_MS = 3
 /** How much the newest payload counts in the average. */
 const WEIGHT = 0.2
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
       return issues.length === 0
     })
 
-  /** Gives the workspace as it waits now; undefined when nothing is left, or another worker does it. */
+  /** Returns the workspace with its new position; undefined if nothing is left, or another worker judges it. */
   const step = (waiting: Waiting, horizon: string, types: ReadonlyArray<JudgedType>) =>
     Effect.gen(function* () {
       const read = yield* events.next(waiting, horizon, types)

@@ -35,7 +35,7 @@ export class LateCommits {
     return this.openShards.has(shard)
   }
 
-  /** `before`: the time of the previous read. `isNew`: true of a shard without one. */
+  /** `before`: the time of the previous read. `isNew`: whether this read is a shard's first. */
   seen(
     open: ReadonlyArray<Open>,
     moment: DatabaseMicros,
