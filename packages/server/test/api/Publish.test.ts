@@ -293,7 +293,7 @@ layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
       yield* makeEndpoint(ws)
       const storedOf = (deliveryId: string) =>
         Effect.map(
-          sql<{ payload: string; event: string }>`
+          sql<{ payload: string | null; event: string }>`
             select l.payload, e.payload as event from posthorn.deliveries d
             cross join posthorn.load(array[d.workspace_id::text], array[d.id::text], array[d.endpoint_id::text], array[0::smallint], array[null::bigint]) l
             join posthorn.events e on e.workspace_id = d.workspace_id and e.id = d.event_id
@@ -312,7 +312,9 @@ layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
         expect(alone.status, text.slice(0, 80)).toBe(202)
         for (const { deliveryIds } of [alone.body, inBatch.body.items[n]!]) {
           const read = yield* ws.call("GET", `/webhooks/deliveries/${deliveryIds[0]}`)
-          expect(yield* storedOf(deliveryIds[0]!)).toEqual({ payload: text.trim(), event: text.trim() })
+          // A load leaves large payloads out; they are read by themselves.
+          const loaded = Buffer.byteLength(text.trim()) > 65_536 ? null : text.trim()
+          expect(yield* storedOf(deliveryIds[0]!)).toEqual({ payload: loaded, event: text.trim() })
           expect(read.text).toContain(`"payload":${text.trim()},`)
         }
       }
