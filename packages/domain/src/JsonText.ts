@@ -24,7 +24,7 @@ export const MAX_RAW_DEPTH = 100
 export const MAX_DEPTH = 128
 
 /**
- * Most values around and beside the raw ones: several times as many as the longest batch has. Without this limit, 500,000
+ * Most values, of which a raw one counts as one: several times as many as the longest batch has. Without this limit, 500,000
  * values in 1 MiB would cost 300 ms before they could be refused.
  */
 export const MAX_VALUES = 10_000
@@ -90,7 +90,7 @@ export interface JsonProblem {
 interface ParseOptions {
   /** Most levels of a raw value. Defaults to `MAX_RAW_DEPTH`. */
   readonly rawDepth?: number
-  /** Most values around and beside the raw ones. Defaults to `MAX_VALUES`. */
+  /** Most values; a raw one counts as one. Defaults to `MAX_VALUES`. */
   readonly values?: number
   /** Do not check the syntax of the raw values: `rawProblem`, or whoever parses them, does that. */
   readonly rawUnparsed?: boolean

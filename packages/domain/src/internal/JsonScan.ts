@@ -45,7 +45,7 @@ export interface Limits {
   readonly values: number
 }
 
-/** Thrown when there are more values beside the wanted ones than `limits.values`. */
+/** Thrown when there are more values than `limits.values`; a wanted one counts as one. */
 export class TooMany extends Error {
   readonly limit: number
 
@@ -122,11 +122,11 @@ class Scan {
     const code = this.next()
     const start = this.at
     const { inside, outside } = this.limits
+    this.count()
     if (plan?.wanted === true) {
       if (!this.skip(inside)) throw new TooDeep(inside, path)
       return { start, end: this.at }
     }
-    this.count()
     if (plan !== undefined && code === OPEN_OBJECT) return this.members(plan, depth + 1, path)
     const each = plan?.parts.get("*")
     if (each !== undefined && code === OPEN_ARRAY) return this.elements(each, depth + 1, path)
