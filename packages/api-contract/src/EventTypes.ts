@@ -140,11 +140,13 @@ const PutEventType = Schema.Struct({
 })
 export const PutEventTypeBody = strictRequest(PutEventType)
 
-/** Any text is accepted: one that is no event type has no entry. */
+const typeOrNone = (text: string) => (isEventType(text) ? text : "-")
+
+/** Any text is accepted: one that is no event type is decoded to one that has no entry. PostgreSQL takes no NUL. */
 const EventTypeParam = Schema.transform(Schema.String, Schema.String, {
   strict: true,
-  decode: (text) => text,
-  encode: (text) => (isEventType(text) ? text : "-")
+  decode: typeOrNone,
+  encode: typeOrNone
 }).annotations({
   description: "The event type.",
   jsonSchema: { type: "string", description: "The event type.", examples: ["invoice.paid"] }
@@ -262,18 +264,24 @@ const getWorkspaceEventType = HttpApiEndpoint.get(
 
 export const DOCUMENT_FORMATS = ["openapi", "asyncapi"] as const
 
+const ANY_OTHER = { key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) } as const
+
 const EventTypeDocument = Schema.Struct(
   {
-    info: Schema.Struct({
-      title: Text("Always the same.", "Webhooks"),
-      version: Text("Rises with each change of the catalogue.", "12"),
-      description: Text(
-        "How payloads arrive.",
-        "What each event type means, and what its payloads look like."
-      )
-    }).annotations({ description: "What the document is about." })
+    info: Schema.Struct(
+      {
+        title: Text("Always the same.", "Webhooks"),
+        version: Text("Rises with each change of the catalogue.", "12"),
+        description: Text(
+          "How payloads arrive.",
+          "What each event type means, and what its payloads look like."
+        )
+      },
+      // AsyncAPI has `tags` here.
+      ANY_OTHER
+    ).annotations({ description: "What the document is about." })
   },
-  { key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) }
+  ANY_OTHER
 ).annotations({
   identifier: "EventTypeDocument",
   description: "OpenAPI 3.1 with `webhooks`, or AsyncAPI 3.0."
