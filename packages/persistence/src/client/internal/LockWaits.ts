@@ -9,8 +9,8 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { held, type ServiceUnavailable } from "@posthorn/domain/Errors"
 import { Duration, Effect, Option, Schedule } from "effect"
+import { makeKeyedSemaphores } from "../KeyedSemaphores.ts"
 import { isLockTimeout } from "../Statement.ts"
-import { makeKeyedSemaphores } from "./KeyedSemaphores.ts"
 
 const PROBES = 2
 
