@@ -581,7 +581,6 @@ const runs = (command: (typeof commands)[number]) =>
 /** What `posthorn help` prints, made from the commands. */
 export const help =
   () => `posthorn ${VERSION}: delivers a platform's webhooks: signed, retried, evidenced, replayable.
-
 Usage: posthorn <command>
 
 Run it; everything is configured through the environment, see docs/settings.md:
@@ -593,8 +592,7 @@ ${commands
   .flatMap(lineOf)
   .join("\n")}
 
---json prints the REST answer and nothing else. posthorn COMMAND --help says more; posthorn --completions bash, zsh or
-fish prints a completion script.`
+--json prints the REST answer alone. posthorn COMMAND --help says more. --completions bash, zsh or fish prints a script.`
 
 const tree = Command.make("posthorn").pipe(Command.withSubcommands(commands))
 
