@@ -390,8 +390,9 @@ const workspaceCommand = Command.make("workspace").pipe(
         slug: id("slug", "Slug of the workspace."),
         name: maybe("name", "Its name, if it is made; default: the slug."),
         tokenName: maybe("token", "Also a token of this name; its text is shown when it is made."),
-        scopes: text("scopes", "What that token may do, separated by commas.").pipe(
-          Options.withDefault("admin")
+        scopes: maybe(
+          "scopes",
+          "What that token may do, separated by commas; default: admin, if it is made."
         ),
         url: where.url
       },

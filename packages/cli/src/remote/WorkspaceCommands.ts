@@ -16,7 +16,7 @@ interface Ensure {
   readonly slug: string
   readonly name: Option.Option<string>
   readonly tokenName: Option.Option<string>
-  readonly scopes: string
+  readonly scopes: Option.Option<string>
 }
 
 /** The newest of the operators' tokens, where this command has it. Without it POSTHORN_TOKEN has to be one. */
@@ -58,7 +58,8 @@ const ensureWorkspace = ({ name, slug }: Ensure) =>
       : yield* refuse(`The workspace ${slug} was deleted meanwhile: try again.`)
   })
 
-const ensureToken = (slug: string, name: string, scopes: ReadonlyArray<Scope>) =>
+/** A token that is there must have the scopes that are asked for by name. */
+const ensureToken = (slug: string, name: string, asked: Option.Option<ReadonlyArray<Scope>>) =>
   Effect.gen(function* () {
     const { ask } = yield* Posthorn
     const now = yield* Clock.currentTimeMillis
@@ -72,7 +73,18 @@ const ensureToken = (slug: string, name: string, scopes: ReadonlyArray<Scope>) =
     const open = named.find(
       ({ expiresAt, revokedAt }) => revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > now)
     )
-    if (open !== undefined) return { id: open.id, name, created: false, token: null }
+    if (open !== undefined) {
+      const isOther = Option.exists(
+        asked,
+        (scopes) => scopes.toSorted().join() !== open.scopes.toSorted().join()
+      )
+      return isOther
+        ? yield* refuse(
+            `The token ${name} of ${slug} has the scopes ${open.scopes.join()}: revoke it, or ensure one of another name.`
+          )
+        : { id: open.id, name, created: false, token: null }
+    }
+    const scopes = Option.getOrElse(asked, (): ReadonlyArray<Scope> => ["admin"])
     // Two at once have one key. After a token was revoked, it is another one.
     const headers = { "idempotency-key": `workspace-ensure-${named.length}-${name}` }
     const { value: made } = yield* ask(({ apiTokens }) =>
@@ -86,7 +98,7 @@ const ensureToken = (slug: string, name: string, scopes: ReadonlyArray<Scope>) =
 
 export const ensure = (given: Ensure) =>
   Effect.gen(function* () {
-    const scopes = yield* readScopes(given.scopes)
+    const scopes = yield* Effect.transposeOption(Option.map(given.scopes, readScopes))
     const { created, workspace } = yield* ensureWorkspace(given)
     const token = Option.isNone(given.tokenName)
       ? null

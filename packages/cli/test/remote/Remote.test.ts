@@ -99,7 +99,10 @@ describe("posthorn workspace ensure", () => {
     const made = await answer("shop", "--name", "The shop", "--token", "ci", "--scopes", "read,event:publish")
     const again = await answer("shop", "--token", "ci")
     const alone = await answer("shop")
+    const wider = await ensure("shop", "--token", "ci", "--scopes", "admin")
 
+    expect([wider.code, wider.out]).toEqual([1, ""])
+    expect(wider.err).toContain("has the scopes read,event:publish")
     expect(made).toEqual({
       workspace: {
         id: expect.stringMatching(/^wsp_/),
