@@ -3,7 +3,7 @@
  * `RotateAndShow`.
  */
 import { Link, useNavigate } from "@tanstack/react-router"
-import { useEffect, useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import type { Answer } from "../api/contract.ts"
 import { useAct } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
@@ -24,9 +24,15 @@ const STANDARD = [{ scheme: "standard_v1" }] as const
 const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => void }) => {
   const { may, slug } = useSession()
   const test = useTest(endpoint.id)
+  const told = useRef<HTMLParagraphElement>(null)
+  // The form was longer, and scrolled.
+  useEffect(() => {
+    scrollTo(0, 0)
+    told.current?.focus({ preventScroll: true })
+  }, [])
   return (
     <div className="grid gap-5">
-      <p role="status" className="flex items-center gap-2 font-medium text-good">
+      <p ref={told} tabIndex={-1} className="flex items-center gap-2 font-medium text-good outline-none">
         <Icon name="checkCircle" />
         <span className="min-w-0 break-all">{endpoint.url} is registered.</span>
       </p>

@@ -118,7 +118,7 @@ const Deviations = ({ deviations: { count, lastEventId, since } }: Pick<Describe
     <div className="-mb-6">
       <Banner
         tone="warn"
-        title={`${count.toLocaleString()} ${count === 1 ? "payload does" : "payloads do"} not fit what is described here`}
+        title={`${count.toLocaleString()} ${count === 1 ? "payload" : "payloads"} did not fit when they were published`}
         actions={
           lastEventId === null ? null : (
             <Link
