@@ -125,10 +125,11 @@ export const compare = (before: JsonSchema | null, after: JsonSchema | null): Re
     depth += 1
     const pairs = within.get(one) ?? new Set()
     within.set(one, pairs.add(two))
-    assertions(path, one, two)
-    members(path, one, two)
-    elements(path, one, two)
-    branches(path, one, two)
+    const alike = [likeUnion(one, two), likeUnion(two, one)] as const
+    assertions(path, ...alike)
+    members(path, ...alike)
+    elements(path, ...alike)
+    branches(path, ...alike)
     if (LEFT_OVER.some((keyword) => keyword in one || keyword in two)) say(path, "narrowed", "widened")
     pairs.delete(two)
     depth -= 1
@@ -209,6 +210,12 @@ export const compare = (before: JsonSchema | null, after: JsonSchema | null): Re
   if (textOf(bare(before ?? true)) !== textOf(bare(after ?? true))) visit("", before ?? true, after ?? true)
   return [...changes.values()]
 }
+
+/** A schema that says something, beside one that is a union alone, as a union of one. */
+const likeUnion = (schema: SchemaObject, other: SchemaObject): SchemaObject =>
+  Object.keys(other).join() === "anyOf" && !("anyOf" in schema) && Object.keys(schema).length > 0
+    ? { anyOf: [schema] }
+    : schema
 
 const sameness = (before: JsonSchema, after: JsonSchema) => {
   const [old, next] = [before, after].map((root) => {

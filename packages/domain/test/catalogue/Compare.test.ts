@@ -166,6 +166,10 @@ describe("comparison of schemas", () => {
       { path: "/gone", change: "removed" },
       { path: "/a~1b", change: "added" }
     ])
+    const union = { anyOf: [{ type: "integer" }, { type: "string" }] }
+    expect(compare({ type: "integer" }, union)).toEqual([{ path: "", change: "widened" }])
+    expect(compare(union, { type: "integer", title: "Id" })).toEqual([{ path: "", change: "narrowed" }])
+    expect(compare(null, union)).toEqual([{ path: "", change: "narrowed" }])
     expect(compare(null, { type: "object", properties: { id: true } })).toEqual([
       { path: "", change: "narrowed" },
       { path: "/id", change: "added" }
