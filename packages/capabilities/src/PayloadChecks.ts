@@ -7,6 +7,7 @@ import { Deviations } from "@posthorn/catalogue/Deviations"
 import { STEPS } from "@posthorn/catalogue/Schemas"
 import { InvalidPayload, type Issue } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
+import { nextTurn } from "@posthorn/domain/NextTurn"
 import { EventsRepo, type NewEvent, type Published } from "@posthorn/persistence/repositories/EventsRepo"
 import { Effect } from "effect"
 import { makeLines } from "./Lines.ts"
@@ -17,8 +18,6 @@ const MOST_ISSUES = 20
 const SHORT = 65_536
 
 const NOTHING: ReadonlySet<number> = new Set()
-
-const turn = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
 
 interface Unfit {
   readonly index: number
@@ -46,7 +45,7 @@ export class PayloadChecks extends Effect.Service<PayloadChecks>()("@posthorn/ca
           if (rule === undefined) continue
           const judge = catalogue.readyJudge(rule) ?? (yield* catalogue.judgeOf(rule))
           if (judge === null) continue
-          if (payload.text.length > SHORT) yield* turn
+          if (payload.text.length > SHORT) yield* nextTurn
           const issues = issuesOf(judge, payload.text, budget)
           if (issues.length > 0) unfit.push({ index, refuses: rule.validation === "refuse", issues })
         }

@@ -5,6 +5,7 @@ import { Draft } from "@posthorn/domain/catalogue/Draft"
 import type { JsonSchema } from "@posthorn/domain/catalogue/JsonSchema"
 import { EventTypeNotFound } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
+import { nextTurn } from "@posthorn/domain/NextTurn"
 import { EventTypesRepo, type Viewer } from "@posthorn/persistence/repositories/EventTypesRepo"
 import { Effect } from "effect"
 
@@ -15,8 +16,6 @@ const TRIED = 200
 const TRIAL_STEPS = 50 * STEPS
 
 const EVERYTHING: Viewer = { workspaceId: null, seesHidden: true }
-
-const turn = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
 
 export class SchemaTrials extends Effect.Service<SchemaTrials>()("@posthorn/capabilities/SchemaTrials", {
   dependencies: [EventTypesRepo.Default],
@@ -31,7 +30,7 @@ export class SchemaTrials extends Effect.Service<SchemaTrials>()("@posthorn/capa
       if (events.length === 0 && (yield* types.find(eventType, EVERYTHING)) === undefined)
         return yield* new EventTypeNotFound()
       for (const { payload } of events) {
-        yield* turn
+        yield* nextTurn
         drafting.add(JSON.parse(payload))
       }
       return { schema: drafting.schema(), examined: events.length }
@@ -46,7 +45,7 @@ export class SchemaTrials extends Effect.Service<SchemaTrials>()("@posthorn/capa
       const deviating = []
       for (const { id, payload, workspace } of yield* types.newestEvents(eventType, TRIED)) {
         if (left <= 0) break
-        yield* turn
+        yield* nextTurn
         const budget: Budget = { left: STEPS }
         const issues = judge.issuesOf(JSON.parse(payload), budget)
         left -= STEPS - budget.left

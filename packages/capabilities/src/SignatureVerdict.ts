@@ -7,6 +7,7 @@
  */
 import { createPublicKey, verify as ed25519, timingSafeEqual } from "node:crypto"
 import { compact } from "@posthorn/domain/JsonText"
+import { nextTurn } from "@posthorn/domain/NextTurn"
 import { type HmacSignature, type RequestProfile, signaturesOf } from "@posthorn/domain/RequestProfile"
 import { hmacKeysOf, readKeys } from "@posthorn/domain/SigningSecret"
 import { decodePrivateKey, signWithKeys, signWithRecipe, TOLERANCE_SECONDS } from "@posthorn/signature"
@@ -241,10 +242,6 @@ function* candidates(body: string, { sent }: Known) {
   }
 }
 
-const othersHaveTheirTurn = Effect.async<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
-
 const judge = (check: Check, body: string, seconds: number, known: Known) =>
   Effect.gen(function* () {
     const secrets = [
@@ -255,7 +252,7 @@ const judge = (check: Check, body: string, seconds: number, known: Known) =>
     for (const text of candidates(body, known)) {
       for (const [which, secret] of secrets) {
         if (spentMs > BUDGET_MS) return wrong(check)
-        yield* othersHaveTheirTurn
+        yield* nextTurn
         const began = yield* elapsedNow
         const fits = check.fits(text, secret)
         spentMs += (yield* elapsedNow) - began

@@ -17,6 +17,7 @@ import {
   step
 } from "@posthorn/domain/catalogue/JsonSchema"
 import { InvalidSchema, type Issue } from "@posthorn/domain/Errors"
+import { nextTurn } from "@posthorn/domain/NextTurn"
 import type { SchemaObject as AjvSchema, ErrorObject } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Effect } from "effect"
@@ -30,6 +31,7 @@ import {
   TooCostly
 } from "./internal/Keywords.ts"
 import { Pattern, PatternRefused } from "./internal/Patterns.ts"
+import { pausing } from "./Pausing.ts"
 
 const MOST_BYTES = 65_536
 const MOST_SUBSCHEMAS = 2_000
@@ -343,22 +345,6 @@ const TOO_COSTLY: ReadonlyArray<Issue> = [{ path: "", message: "takes too long t
 /** Values that show at once whether a schema can be judged at all. */
 const SAMPLES = [null, {}, [], "", 0]
 
-const TURN_MS = 10
-
-/** Lets the event loop go on. (`yieldNow` may go on in a microtask.) */
-const pause = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
-
-/** The same once each `TURN_MS`. */
-const pausing = () => {
-  let began = performance.now()
-  return Effect.suspend(() => {
-    if (performance.now() - began < TURN_MS) return Effect.void
-    return Effect.map(pause, () => {
-      began = performance.now()
-    })
-  })
-}
-
 /** One at a time: the turns of several would follow each other without a pause. */
 const compiling = Effect.unsafeMakeSemaphore(1)
 
@@ -379,7 +365,7 @@ const compile = (text: string): Effect.Effect<Judge, InvalidSchema> =>
           .slice(0, 1)
           .map(({ instancePath, message = "is not valid" }) => ({ path: instancePath, message }))
       )
-    yield* pause
+    yield* nextTurn
     const parts = new Parts(root)
     if (parts.byPointer.size > MOST_SUBSCHEMAS)
       return yield* invalidSchema({ path: "", message: `Expected at most ${MOST_SUBSCHEMAS} subschemas` })

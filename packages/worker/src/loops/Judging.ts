@@ -5,6 +5,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Catalogue, issuesOf } from "@posthorn/catalogue/Catalogue"
+import { pausing } from "@posthorn/catalogue/Pausing"
 import { STEPS } from "@posthorn/catalogue/Schemas"
 import {
   Horizon,
@@ -23,10 +24,6 @@ const WORKSPACES = 1_000
 const COSTLY_MS = 3
 /** How much the newest payload counts in the average. */
 const WEIGHT = 0.2
-
-const TURN_MS = 10
-
-const turn = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
 
 /** Which payloads of a type are judged, by what they cost. */
 class Samples {
@@ -96,14 +93,11 @@ const make = Effect.gen(function* () {
       const last = read.at(-1)
       if (last === undefined) return undefined
       const deviations = []
-      let began = performance.now()
+      const inTurns = pausing()
       for (const event of read) {
         if (!(yield* fits(event)))
           deviations.push({ workspaceId: waiting.workspaceId, eventType: event.eventType, eventId: event.id })
-        if (performance.now() - began > TURN_MS) {
-          yield* turn
-          began = performance.now()
-        }
+        yield* inTurns
       }
       return (yield* events.judged(waiting, last.id, deviations))
         ? { ...waiting, past: last.id, position: last.id }

@@ -11,6 +11,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
+import { nextTurn } from "@posthorn/domain/NextTurn"
 import type { Actor } from "@posthorn/domain/Principal"
 import { Cause, Effect, Option, Schema } from "effect"
 import { actorText } from "../../client/internal/Actors.ts"
@@ -68,7 +69,7 @@ const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "mes
 const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(sqlProblemOf(error).code)
 
 /** `Batcher` tells outcomes a turn of the event loop later: publishes that must be repeated come before one that comes now. */
-const afterOutcomes = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+const afterOutcomes = nextTurn
 
 export const makePublishing = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
