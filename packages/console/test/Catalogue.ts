@@ -153,7 +153,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "payment.authorized": "A payment was reserved on the customer's card.",
     "payment.captured": "A payment arrived.",
     "payment.failed": "A payment was refused.",
-    "payment.refunded": "A payment was given back, in whole or in part.",
+    "payment.refunded": "A payment was refunded, in whole or in part.",
     "payment.disputed": "The customer's bank asks for the money back."
   },
   Shipping: {

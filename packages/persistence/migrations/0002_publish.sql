@@ -385,7 +385,7 @@ create function posthorn.publish_planned(
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
     actors);
-  -- Not before `plan` has notified the workers: they read what is due from the notification's time on.
+  -- After `plan` has notified the workers, because they read what is due from the time of the notification on.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
   fit boolean := true;
