@@ -17,7 +17,9 @@ it.live("§7.1 a large event shares no statement with other workspaces' events",
         lineOf: ({ line }) => line,
         bytesOf: ({ bytes }) => bytes,
         isApart: () => false,
-        refused: () => undefined
+        alone: Effect.succeed,
+        settle: (_, outcome) => outcome,
+        left: () => undefined
       }
     )
     const items = [

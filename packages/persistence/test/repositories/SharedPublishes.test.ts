@@ -1,7 +1,8 @@
 /** The outcomes of publishes that share statements. Over HTTP: packages/server/test/api/SharedPublishes.test.ts. */
 import { expect, layer } from "@effect/vitest"
 import { JsonText } from "@posthorn/domain/JsonText"
-import { workspace } from "@posthorn/testkit/Seeds"
+import { nextTurn } from "@posthorn/domain/NextTurn"
+import { connect, workspace } from "@posthorn/testkit/Seeds"
 import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
@@ -19,13 +20,20 @@ const publishAll = (workspaceId: string, count: number) =>
     { concurrency: "unbounded" }
   )
 
-const publish = (workspaceId: string, text: string) =>
+const publish = (
+  workspaceId: string,
+  text: string,
+  {
+    connection = null,
+    key = null
+  }: { readonly connection?: string | null; readonly key?: string | null } = {}
+) =>
   Effect.flatMap(EventsRepo, (events) =>
     events.publish({
       workspaceId,
-      connection: null,
+      connection,
       actor: { type: "operator", id: "operator", via: "rest" },
-      event: { eventType: "a.b", payload: new JsonText(text), idempotencyKey: null },
+      event: { eventType: "a.b", payload: new JsonText(text), idempotencyKey: key },
       traceId: "7".repeat(32),
       mostDeliveries: 1_000
     })
@@ -105,6 +113,34 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
 
         expect((yield* storedOf(workspaceId)).map(({ payload }) => payload)).toEqual(["99"])
       })
+    )
+
+    it.scoped(
+      "§6 leave nothing behind on their connection when their callers go away, at whatever moment",
+      () =>
+        Effect.gen(function* () {
+          const workspaceId = yield* makeWorkspace("left")
+          const connection = "192.0.2.1 4711"
+          const query = yield* connect
+          yield* query("begin")
+          yield* query("select posthorn.publish('left', 'a.b', '0', 'held')")
+          for (const turns of numbers(20)) {
+            const gone = yield* Effect.fork(publish(workspaceId, "1", { connection, key: "held" }))
+            yield* Effect.repeatN(nextTurn, turns)
+            yield* Fiber.interrupt(gone)
+            // Its statement is over: this one waited for it.
+            yield* publish(workspaceId, "2")
+          }
+          yield* query("commit")
+          yield* Effect.all(
+            numbers(10).map(() => publish(workspaceId, "3", { connection })),
+            { concurrency: "unbounded" }
+          )
+
+          const together = (yield* storedOf(workspaceId)).filter(({ payload }) => payload === "3")
+          expect(together).toHaveLength(10)
+          expect(new Set(together.map(({ transaction }) => transaction)).size).toBe(1)
+        })
     )
   }
 )

@@ -5,48 +5,51 @@
  * queue in turn, at most `MOST` and `MOST_BYTES`, or one larger item.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { type Cause, Data, Effect, Exit, Runtime } from "effect"
+import { Effect, Exit, Runtime } from "effect"
 
 const STATEMENTS = 2
 const MOST = 32
 /** 1 MiB takes PostgreSQL 50 ms and more, and whatever shares its statement as long. */
 const MOST_BYTES = 131_072
 
-interface Waiting<A, B> {
+interface Waiting<A, C> {
   readonly item: A
   readonly bytes: number
-  readonly resume: (outcome: Exit.Exit<B, SqlError | SetApart>) => void
+  readonly resume: (goOn: C) => void
   gone: boolean
 }
 
-interface Gathered<A> {
+interface Gathered<A, B, C> {
   readonly lineOf: (item: A) => string
   readonly bytesOf: (item: A) => number
-  /** Whether it must not share a statement any more: then it fails with `SetApart`. */
+  /** Whether it must not share a statement any more. */
   readonly isApart: (item: A) => boolean
-  readonly refused: (items: ReadonlyArray<A>, error: Cause.Cause<SqlError>) => void
+  /** What the caller of an item does that was not sent, because `isApart`. */
+  readonly alone: (item: A) => C
+  /** What the caller does after the statement. It is asked before anything else is sent. */
+  readonly settle: (item: A, outcome: Exit.Exit<B, SqlError>) => C
+  /** The caller was interrupted, at any moment until it has done all of that. */
+  readonly left: (item: A) => void
 }
 
-/** The item was not sent, because an earlier item of its connection is being repeated in a statement of its own. */
-export class SetApart extends Data.TaggedError("SetApart") {}
-
-/** `send` gives an outcome for each item, in order. If it fails, `refused` is called before anything else is sent. */
-export const makeBatcher = <A, B>(
+/** `send` gives an outcome for each item, in order. */
+export const makeBatcher = <A, B, C, E>(
   send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>,
-  { bytesOf, isApart, lineOf, refused }: Gathered<A>
+  { alone, bytesOf, isApart, left, lineOf, settle }: Gathered<A, B, Effect.Effect<C, E>>
 ) =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
     // Outside of any request: a statement carries items of many callers and outlives each of them.
     const run = Runtime.runFork(runtime)
-    const lines = new Map<string, Array<Waiting<A, B>>>()
+    type Caller = Waiting<A, Effect.Effect<C, E>>
+    const lines = new Map<string, Array<Caller>>()
     const busy = new Set<string>()
     let underWay = 0
     let scheduled = false
 
     /** Takes one item of each queue in turn; the queues that were served come last the next time. */
     const takeTogether = () => {
-      const taken: Array<Waiting<A, B>> = []
-      const apart: Array<Waiting<A, B>> = []
+      const taken: Array<Caller> = []
+      const apart: Array<Caller> = []
       let bytes = 0
       let open = [...lines.keys()].filter((name) => !busy.has(name))
       while (open.length > 0) {
@@ -76,28 +79,30 @@ export const makeBatcher = <A, B>(
      * One turn of the event loop later, after the next statement has been sent, so that it runs while these callers are
      * answered.
      */
-    const tell = (
-      taken: ReadonlyArray<Waiting<A, B>>,
-      exit: Exit.Exit<ReadonlyArray<B>, SqlError | SetApart>
-    ) =>
-      setImmediate(() => {
-        for (const [index, { resume }] of taken.entries())
-          resume(Exit.map(exit, (outcomes) => outcomes[index]!))
+    const tell = (callers: ReadonlyArray<Caller>, goOn: (item: A, index: number) => Effect.Effect<C, E>) => {
+      const told = callers.flatMap(({ gone, item, resume }, index) => {
+        if (gone) return []
+        const next = goOn(item, index)
+        return [() => resume(next)]
       })
+      setImmediate(() => {
+        for (const resume of told) resume()
+      })
+    }
 
-    const sendTogether = (taken: ReadonlyArray<Waiting<A, B>>) => {
+    const sendTogether = (taken: ReadonlyArray<Caller>) => {
       const names = new Set(taken.map(({ item }) => lineOf(item)))
       for (const name of names) busy.add(name)
       underWay += 1
       run(send(taken.map(({ item }) => item))).addObserver((exit) => {
         underWay -= 1
         for (const name of names) busy.delete(name)
-        if (Exit.isFailure(exit))
-          refused(
-            taken.map(({ item }) => item),
-            exit.cause
+        tell(taken, (item, index) =>
+          settle(
+            item,
+            Exit.map(exit, (outcomes) => outcomes[index]!)
           )
-        tell(taken, exit)
+        )
         sendNext()
       })
     }
@@ -105,7 +110,7 @@ export const makeBatcher = <A, B>(
     const sendNext = () => {
       while (underWay < STATEMENTS) {
         const { apart, taken } = takeTogether()
-        if (apart.length > 0) tell(apart, Exit.fail(new SetApart()))
+        if (apart.length > 0) tell(apart, alone)
         if (taken.length === 0) return
         sendTogether(taken)
       }
@@ -121,10 +126,10 @@ export const makeBatcher = <A, B>(
       })
     }
 
-    /** Gives the item's own outcome. A caller that is interrupted before its item is sent removes it. */
-    return (item: A): Effect.Effect<B, SqlError | SetApart> =>
+    /** Goes on with what `settle` or `alone` say. A caller that is interrupted before its item is sent removes it. */
+    return (item: A): Effect.Effect<C, E> =>
       Effect.async((resume) => {
-        const waiting: Waiting<A, B> = { item, bytes: bytesOf(item), resume, gone: false }
+        const waiting: Caller = { item, bytes: bytesOf(item), resume, gone: false }
         const name = lineOf(item)
         const line = lines.get(name)
         if (line === undefined) lines.set(name, [waiting])
@@ -132,6 +137,7 @@ export const makeBatcher = <A, B>(
         schedule()
         return Effect.sync(() => {
           waiting.gone = true
+          left(item)
         })
       })
   })

@@ -13,7 +13,7 @@ import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { nextTurn } from "@posthorn/domain/NextTurn"
 import type { Actor } from "@posthorn/domain/Principal"
-import { Cause, Effect, Option, Schema } from "effect"
+import { Cause, Effect, Exit, Option, Schema } from "effect"
 import { actorText } from "../../client/internal/Actors.ts"
 import { columnsOf, Id } from "../../client/internal/Columns.ts"
 import { makeLockWaits } from "../../client/internal/LockWaits.ts"
@@ -88,11 +88,10 @@ export const makePublishing = Effect.gen(function* () {
     apart.set(publish.connection, all.add(publish))
   }
 
-  const leave = (publish: Publish) =>
-    Effect.sync(() => {
-      const all = apart.get(publish.connection ?? "")
-      if (all?.delete(publish) && all.size === 0) apart.delete(publish.connection ?? "")
-    })
+  const leave = (publish: Publish) => {
+    const all = apart.get(publish.connection ?? "")
+    if (all?.delete(publish) && all.size === 0) apart.delete(publish.connection ?? "")
+  }
 
   /**
    * All or nothing. Waits for other transactions that publish with the same key: if they commit, they give the answer; if
@@ -132,54 +131,51 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
       ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
-      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`.pipe(
-      // Before anything else is sent: a later publish on the connection must not overtake one that is repeated.
-      Effect.tap((outcomes) =>
-        Effect.sync(() => {
-          for (const [index, { code }] of outcomes.entries())
-            if (code !== null && isInTheWay(code)) setApart(publishes[index]!)
-        })
-      )
+      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`
+
+  /** Behind earlier publishes of its connection. Until it is over, later ones must not overtake it. */
+  const publishApart = (publish: Publish, first: Effect.Effect<void> = Effect.void) => {
+    const alone = publishAlone(publish)
+    const inLine = publish.connection === null ? alone : lines.withPermit(publish.connection)(alone)
+    return Effect.acquireUseRelease(
+      Effect.sync(() => setApart(publish)),
+      () => Effect.zipRight(first, inLine),
+      () => Effect.sync(() => leave(publish))
     )
-
-  const batched = yield* makeBatcher(publishEach, {
-    lineOf: ({ workspaceId }: Publish) => workspaceId,
-    bytesOf: ({ event }) => event.payload.text.length,
-    isApart: (publish) => {
-      if (!isApart(publish)) return false
-      setApart(publish)
-      return true
-    },
-    refused: (publishes, cause) => {
-      if (Option.exists(Cause.failureOption(cause), isOfOne)) for (const each of publishes) setApart(each)
-    }
-  })
-
-  /** Waits behind earlier publishes of its connection. */
-  const publishApart = (publish: Publish) =>
-    publish.connection === null
-      ? publishAlone(publish)
-      : lines.withPermit(publish.connection)(publishAlone(publish))
-
-  const settle = (publish: Publish, { code, hint, message, ...made }: Outcome) => {
-    if (code === null) return Effect.succeed<Published>(made)
-    return isInTheWay(code) ? publishApart(publish) : Effect.fail(refusedBy({ code, hint, message }))
   }
 
-  const publishShared = (publish: Publish) =>
-    Effect.matchEffect(batched(publish), {
-      onSuccess: (outcome) => settle(publish, outcome),
-      onFailure: (error) =>
-        error._tag === "SetApart" || isOfOne(error) ? publishApart(publish) : Effect.fail(error)
-    })
+  /** Set apart before its caller goes on. */
+  const setApartNow = (publish: Publish) => {
+    setApart(publish)
+    return publishApart(publish)
+  }
+
+  const publishShared = yield* makeBatcher(publishEach, {
+    lineOf: ({ workspaceId }: Publish) => workspaceId,
+    bytesOf: ({ event }) => event.payload.text.length,
+    isApart,
+    alone: setApartNow,
+    settle: (publish, outcome) =>
+      Exit.match(outcome, {
+        onSuccess: ({ code, hint, message, ...made }) =>
+          code === null
+            ? Effect.succeed<Published>(made)
+            : isInTheWay(code)
+              ? setApartNow(publish)
+              : Effect.fail(refusedBy({ code, hint, message })),
+        onFailure: (cause) =>
+          Option.exists(Cause.failureOption(cause), isOfOne) ? setApartNow(publish) : Effect.failCause(cause)
+      }),
+    left: leave
+  })
 
   /** Outside of the caller's transaction. */
   const one = (publish: Publish) =>
-    Effect.suspend(() => {
-      if (!isApart(publish) && !waiting.isWaitedFor(keyOf(publish))) return publishShared(publish)
-      setApart(publish)
-      return Effect.zipRight(afterOutcomes, publishApart(publish))
-    }).pipe(Effect.ensuring(leave(publish)))
+    Effect.suspend(() =>
+      isApart(publish) || waiting.isWaitedFor(keyOf(publish))
+        ? publishApart(publish, afterOutcomes)
+        : publishShared(publish)
+    )
 
   return { one, all: publishTogether } as const
 })
