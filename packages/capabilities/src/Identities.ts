@@ -16,7 +16,7 @@ import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Clock, Deferred, Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
@@ -92,13 +92,12 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     }
 
     /** `lastUsedAt` has minute precision, so more than one write a minute would change nothing. */
-    const isFirstThisMinute = (tokenId: TokenId) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const minute = Math.floor(now / MINUTE_MS)
-        if (touched.get(tokenId) === minute) return false
-        touched.set(tokenId, minute)
-        return true
-      })
+    const isFirstThisMinute = (tokenId: TokenId) => {
+      const minute = Math.floor(clock.unsafeCurrentTimeMillis() / MINUTE_MS)
+      if (touched.get(tokenId) === minute) return false
+      touched.set(tokenId, minute)
+      return true
+    }
 
     const send = (batch: Batch) =>
       Effect.suspend(() => {
@@ -159,28 +158,28 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const beside = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDaemon(Effect.ignore(effect))
 
     /** Refreshes in time; meanwhile calls use the cached identity. */
-    const refresh = (tokenId: TokenId, known: Remembered, now: number) => {
-      if (now < known.until) return Effect.void
+    const refresh = (tokenId: TokenId, known: Remembered) => {
       remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
       return beside(lookUp(tokenId))
     }
 
     const letIn = (identity: Identity): Effect.Effect<Identity> =>
-      Effect.flatMap(isFirstThisMinute(identity.tokenId), (isFirst) =>
-        isFirst
-          ? Effect.as(beside(tokens.touch(identity.workspaceId, identity.tokenId)), identity)
-          : Effect.succeed(identity)
-      )
+      isFirstThisMinute(identity.tokenId)
+        ? Effect.as(beside(tokens.touch(identity.workspaceId, identity.tokenId)), identity)
+        : Effect.succeed(identity)
 
     /** The identity of this token; undefined if it is malformed, unknown, revoked or expired, or its secret is wrong. */
     const identify = (token: string): Effect.Effect<Identity | undefined> =>
-      Effect.flatMap(elapsedNow, (now) => {
+      Effect.suspend(() => {
         const parts = TokenText.read(token)
         if (parts === undefined) return Effect.succeed(undefined)
         const { secret, tokenId } = parts
+        const now = elapsed(clock)
         const known = cached(tokenId, now)
         if (opens(known?.identity, secret) && known !== undefined)
-          return Effect.zipRight(refresh(tokenId, known, now), letIn(known.identity))
+          return now < known.until
+            ? letIn(known.identity)
+            : Effect.zipRight(refresh(tokenId, known), letIn(known.identity))
         return Effect.flatMap(lookUp(tokenId), (found) =>
           opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
         )

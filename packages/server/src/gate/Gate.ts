@@ -12,7 +12,7 @@ import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/C
 import { CallerGate, OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import type { Bucket } from "@posthorn/domain/Bucket"
-import { Forbidden, InvalidRequest, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Forbidden, InvalidRequest, type RateLimited, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { Operator, Principal } from "@posthorn/domain/Principal"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Option } from "effect"
@@ -123,10 +123,12 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       })
 
     /** What the workspace itself may publish, whoever does it, by tools too. */
-    const ownLimit = (bucket: Bucket, where: Where | undefined) =>
-      bucket !== "event_publish" || where === undefined || where.publishPerMinute === null
-        ? Effect.void
-        : limits.takeOwn(bucket, where.id, where.publishPerMinute)
+    const withinOwnLimit =
+      (bucket: Bucket, where: Where | undefined) =>
+      <A, E>(allowed: Effect.Effect<A, E>): Effect.Effect<A, E | RateLimited> =>
+        bucket !== "event_publish" || where === undefined || where.publishPerMinute === null
+          ? allowed
+          : Effect.zipLeft(allowed, limits.takeOwn(bucket, where.id, where.publishPerMinute))
 
     /** Lets a call pass, and returns the result of `admit`. `locate` finds the workspace. */
     const pass = <W extends Where | undefined, E, A>(
@@ -158,7 +160,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
                 : limits.take(bucket, countedAs(caller), workspaceIdOf(caller))
               ).pipe(
                 Effect.zipRight(Effect.suspend(() => allow(caller, where))),
-                Effect.zipLeft(ownLimit(bucket, where))
+                withinOwnLimit(bucket, where)
               )
             )
           })
