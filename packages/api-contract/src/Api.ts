@@ -21,6 +21,7 @@ import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { failure } from "./Problem.ts"
 import { ReplaysApi } from "./Replays.ts"
+import { RoutingApi } from "./Routing.ts"
 import { OverviewApi } from "./Statistics.ts"
 import { TracesApi } from "./Traces.ts"
 import { WorkspaceSettingsApi } from "./WorkspaceSettings.ts"
@@ -44,6 +45,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(ReplaysApi)
   .add(TracesApi)
   .add(EventsApi)
+  .add(RoutingApi)
   .add(CatalogueApi)
   .add(NotificationsApi)
   .add(MembersApi)

@@ -79,6 +79,12 @@ export const byTime = order(
 /** By id, ascending or newest first. */
 export const byId = order(Schema.Struct({ id: ID }), ({ id }: { readonly id: string }) => ({ id }))
 
+/** Facts about endpoints, by the endpoint's id. */
+export const byEndpoint = order(
+  Schema.Struct({ id: ID }),
+  ({ endpointId }: { readonly endpointId: string }) => ({ id: endpointId })
+)
+
 /** Most waiting deliveries first, then by id. */
 export const byWaiting = order(
   Schema.Struct({ waiting: Schema.NonNegativeInt, id: ID }),

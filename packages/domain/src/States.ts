@@ -32,3 +32,17 @@ export type DisabledReason = typeof DisabledReason.Type
 
 export const NotificationKind = Schema.Literal("delivery_dead_lettered", "endpoint_disabled")
 export type NotificationKind = typeof NotificationKind.Type
+
+/** Why an endpoint got an event, or did not; the first that is true. */
+export const RoutingReason = Schema.Literal(
+  "unfilterable",
+  "sent",
+  "not_chosen",
+  "about_itself",
+  "missed",
+  "created_later",
+  "changed_since",
+  "type",
+  "filter"
+)
+export type RoutingReason = typeof RoutingReason.Type

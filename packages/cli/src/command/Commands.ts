@@ -206,6 +206,17 @@ const traceCommand = asking(
   async (given) => (await look()).trace(given.id, given.json)
 )
 
+const whyCommand = asking(
+  "why",
+  "Says which endpoints got an event, and why the others did not.",
+  {
+    eventId: id("event", "Id of the event."),
+    endpointId: Args.optional(id("endpoint", "Id of an endpoint: only this one.")),
+    ...paging
+  },
+  async (given) => (await import("../remote/Why.ts")).why(given)
+)
+
 const replayCommand = asking(
   "replay",
   "Sends a delivery that failed again.",
@@ -526,6 +537,7 @@ const commands = [
   findCommand,
   attemptsCommand,
   traceCommand,
+  whyCommand,
   replayCommand,
   resendCommand,
   recoverCommand,

@@ -72,6 +72,8 @@ interface Shown<A> {
   readonly cells: (item: A) => ReadonlyArray<Cell>
   /** Said if there is none. */
   readonly empty: string
+  /** Paragraphs before and after the table. */
+  readonly around?: (items: ReadonlyArray<A>) => readonly [before: string, after: string]
 }
 
 /** One page, or all of them, of what `read` answers for a limit and a cursor. */
@@ -81,7 +83,7 @@ export const showList = <A, E, R>(
     readonly limit: number
     readonly cursor?: string
   }) => Effect.Effect<Answered<Page<A>>, E, R>,
-  { cells, empty, heads }: Shown<A>
+  { around, cells, empty, heads }: Shown<A>
 ) =>
   Effect.gen(function* () {
     const answers: Array<Answered<Page<A>>> = []
@@ -98,7 +100,11 @@ export const showList = <A, E, R>(
     const text = all
       ? `{"items":[${answers.flatMap((answer) => itemTexts(answer.text)).join(",")}],"nextCursor":null}`
       : answers[0]!.text
-    yield* print(json, text, () => (items.length === 0 ? empty : table(heads, items.map(cells))))
+    yield* print(json, text, () => {
+      if (items.length === 0) return empty
+      const [before = "", after = ""] = around?.(items) ?? []
+      return [before, table(heads, items.map(cells)), after].filter((part) => part !== "").join("\n\n")
+    })
     if (next !== null) yield* talk(`There is more: --cursor ${next}`)
   })
 

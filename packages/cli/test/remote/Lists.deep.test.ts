@@ -161,6 +161,28 @@ describe("posthorn endpoints", () => {
   })
 })
 
+describe("posthorn why", () => {
+  it("§10 says who got an event and why not, counts first, and what to do", async () => {
+    const endpointId = await makeEndpoint("https://example.com/why", "cli.why")
+    const other = await makeEndpoint("https://example.com/why", "cli.other")
+    await posthorn("endpoints", "disable", endpointId)
+    const { id } = await json("send", "cli.why", "{}")
+    const all = await posthorn("why", id, "--all")
+    const one = await posthorn("why", id, endpointId)
+
+    expect(all.out).toMatch(/^cli\.why of \S+, \d+ endpoints: .*1 missed it/)
+    expect(all.out).toMatch(new RegExp(`^${other} +- +It does not subscribe to this type\\.$`, "m"))
+    expect(one.out).toMatch(
+      new RegExp(
+        `^→ posthorn recover ${endpointId} --since \\S+Z --include-missed sends what it missed\\.$`,
+        "m"
+      )
+    )
+    expect(await json("why", id, endpointId)).toMatchObject({ items: [{ endpointId, reason: "missed" }] })
+    expect((await posthorn("why", "evt_0")).code).toBe(1)
+  })
+})
+
 describe("posthorn find", () => {
   it("§10 finds a word as an id, a key, an external id or a value, and says when there is none", async () => {
     const target = await receiver()

@@ -56,6 +56,7 @@ export const operations = {
   getEvent: ["GET", "/workspaces/:slug/events/:eventId", "webhook:read"],
   listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
   purgeEvent: ["POST", "/workspaces/:slug/events/:eventId/purge", "operator"],
+  explainEventRouting: ["GET", "/workspaces/:slug/events/:eventId/routing", "webhook:list"],
   putEventType: ["PUT", "/event-types/:eventType", "operator"],
   getEventType: ["GET", "/event-types/:eventType", "operator"],
   deleteEventType: ["DELETE", "/event-types/:eventType", "operator"],

@@ -21,6 +21,7 @@ import { membersLive } from "./Members.ts"
 import { notificationsLive } from "./Notifications.ts"
 import { overviewLive } from "./Overview.ts"
 import { replaysLive } from "./Replays.ts"
+import { routingLive } from "./Routing.ts"
 import { tracesLive } from "./Traces.ts"
 import { workspaceSettingsLive } from "./WorkspaceSettings.ts"
 import { workspacesLive } from "./Workspaces.ts"
@@ -40,6 +41,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     notificationsLive,
     overviewLive,
     replaysLive,
+    routingLive,
     tracesLive,
     workspaceSettingsLive,
     workspacesLive
