@@ -284,6 +284,9 @@ create table posthorn.endpoints (
   policy jsonb,
   request jsonb,
   request_secrets bytea,
+  filter json,
+  filter_path jsonpath,
+  filter_program jsonb,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint endpoints_pkey PRIMARY KEY (workspace_id, id),
@@ -629,6 +632,13 @@ create type posthorn.audience as (
   used_up text
 );
 
+create type posthorn.judged_payload as (
+  document jsonb,
+  nested integer,
+  parts integer,
+  bytes integer
+);
+
 create type posthorn.loaded as (
   index integer,
   event_type text,
@@ -728,7 +738,9 @@ create type posthorn.waiting as (
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.events_to_judge(workspace text, past text, horizon text, types text[], sinces text[], most integer, most_bytes integer, OUT id text, OUT event_type text, OUT payload text) returns SETOF record
+-- posthorn.filter_holds(filter_path jsonpath, filter_program jsonb, judged posthorn.judged_payload) returns boolean
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
+-- posthorn.first_failing(explained text, conditions integer, judged posthorn.judged_payload) returns integer
 -- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_ready boolean, is_last boolean)
 -- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
@@ -737,6 +749,7 @@ create type posthorn.waiting as (
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
+-- posthorn.judged(payload text) returns posthorn.judged_payload
 -- posthorn.life_class() returns integer
 -- posthorn.life_lock(owner text) returns integer
 -- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
@@ -748,6 +761,7 @@ create type posthorn.waiting as (
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
 -- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
+-- posthorn.nesting_of(document jsonb, brackets integer) returns integer
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text
@@ -761,6 +775,7 @@ create type posthorn.waiting as (
 -- posthorn.outlives_its_lease() returns interval
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.owner_lives(owner text) returns boolean
+-- posthorn.path_of(program jsonb, nested integer) returns jsonpath
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
 -- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns posthorn.planned[]

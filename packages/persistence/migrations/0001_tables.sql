@@ -110,6 +110,10 @@ create table posthorn.endpoints (
   -- The request profile, and its secrets sealed as one text. Validated by its writers.
   request jsonb,
   request_secrets bytea,
+  -- The text as it was put, and what PostgreSQL judges by (0012_filters.sql). Written together.
+  filter json,
+  filter_path jsonpath,
+  filter_program jsonb,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),
