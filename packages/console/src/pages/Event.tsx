@@ -16,9 +16,10 @@ import { Time } from "../ui/Time.tsx"
 import { Who } from "../ui/Who.tsx"
 import { useDeliveryColumns } from "./deliveryColumns.tsx"
 import { SendAgainTo } from "./SendAgainTo.tsx"
+import { WhoGotIt } from "./WhoGotIt.tsx"
 
 export const Event = () => {
-  const { slug } = useSession()
+  const { may, slug } = useSession()
   const { eventId } = useParams({ from: "/w/$slug/events/$eventId" })
   const columns = useDeliveryColumns()
   const { data, error, refetch } = useQuery({
@@ -89,12 +90,13 @@ export const Event = () => {
             {null}
           </Card>
         )}
+        {may("explainEventRouting") ? <WhoGotIt eventId={event.id} /> : null}
         <Card title="Deliveries" flush>
           <List
             label="Deliveries of this event"
             query={deliveries}
             columns={columns}
-            empty={<p className="px-5 py-5 text-sm text-soft">No enabled endpoint wanted its type.</p>}
+            empty={<p className="px-5 py-5 text-sm text-soft">No enabled endpoint wanted it.</p>}
           />
         </Card>
       </div>
