@@ -23,6 +23,9 @@ module.exports = {
         dependencyTypesNot: ["core", "local"]
       }
     ),
+    forbid("sdk-stands-alone", "everybody installs it: no dependency at all", "^packages/sdk/src", {
+      dependencyTypesNot: ["local"]
+    }),
     forbid(
       "domain-is-pure",
       "domain computes; it never reaches out, so that a browser can share it",

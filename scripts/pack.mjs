@@ -1,7 +1,7 @@
 /**
- * Packs what others install: `posthorn`, `@posthorn/signature` and `@posthorn/client`, each as built JavaScript (and types)
+ * Packs what others install: `posthorn`, `@posthorn/signature`, `@posthorn/sdk` and `@posthorn/client`, each as built JavaScript (and types)
  * that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder (default `dist/`),
- * all three or those named (`posthorn`, `signature`, `client`).
+ * all four or those named (`posthorn`, `signature`, `sdk`, `client`).
  *
  * A library's tarball contains the packages of this repository that it uses, each in a folder, so none of them has to be
  * installed. `posthorn` contains the bundle of scripts/bundle.mjs, and the list of its dependencies (scripts/sbom.mjs).
@@ -28,7 +28,7 @@ import { writeSbom } from "./sbom.mjs"
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
-/** All three have the same version. */
+/** All have the same version. */
 const { version } = manifestOf(".")
 
 /** The version that `pnpm-workspace.yaml` pins. */
@@ -52,6 +52,7 @@ const common = (name, manifest) => ({
 
 /** `sources` are this repository's packages in the tarball; `exports` names their files, without extension. */
 const libraries = {
+  sdk: { sources: ["sdk"], exports: { ".": "sdk/index" }, peers: [] },
   signature: { sources: ["signature"], exports: { ".": "signature/index" }, peers: [] },
   client: {
     sources: ["client", "api-contract", "domain"],
@@ -152,7 +153,7 @@ const checkLinks = (folder) => {
   if (lost.length > 0) throw new Error(`the README leads to what is not packed: ${lost.join(", ")}`)
 }
 
-/** Packs `posthorn`, `signature` or `client` into the folder; gives the tarball's path. */
+/** Packs `posthorn` or a library into the folder; gives the tarball's path. */
 export const pack = async (name, into) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-pack-"))
   try {
@@ -176,7 +177,7 @@ export const pack = async (name, into) => {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [into = join(root, "dist"), ...given] = process.argv.slice(2)
-  const names = given.length > 0 ? given : ["signature", "client", "posthorn"]
+  const names = given.length > 0 ? given : ["signature", "sdk", "client", "posthorn"]
   // The types of libraries are built by what `npm start` alone does not install.
   ensureInstalled({ toRun: names.every((name) => name === "posthorn"), withConsole: true })
   for (const name of names) {

@@ -32,6 +32,7 @@ const PLACES = [
   ["package.json", '"version": "', '"'],
   ["packages/cli/src/Version.ts", 'VERSION = "', '"'],
   ["packages/api-contract/openapi.json", '"version": "', '"'],
+  ["packages/sdk/python/pyproject.toml", 'version = "', '"'],
   ["docker/Dockerfile", 'image.version="', '"'],
   ["docker/kubernetes/kustomization.yaml", "newTag: ", "\n"],
   ["docs/operate.md", "newTag: ", "\n"]

@@ -22,7 +22,10 @@ export interface Installed {
 }
 
 /** Installs it with the extra packages (`name@version`); the folder is removed with the scope. */
-export const installPacked = (name: "client" | "posthorn" | "signature", ...extras: ReadonlyArray<string>) =>
+export const installPacked = (
+  name: "client" | "posthorn" | "sdk" | "signature",
+  ...extras: ReadonlyArray<string>
+) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<Installed> => {
       const folder = mkdtempSync(join(tmpdir(), `posthorn-installed-${name}-`))

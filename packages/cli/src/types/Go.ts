@@ -3,7 +3,7 @@
  * A union of more than a type and null is `any`: Go has none.
  */
 import type { DescribedType } from "@posthorn/domain/catalogue/DescribedType"
-import { type Member, type Shape, shapesOf } from "./Shapes.ts"
+import { type Member, type Named, type Shape, shapesOf } from "./Shapes.ts"
 
 const RESERVED = ["Delivery", "EventType", "Parse", "UnknownEventType"]
 
@@ -23,13 +23,13 @@ const INITIALS = new Set([
   "uuid"
 ])
 
-const comment = (about: string, indent = "") =>
+export const comment = (about: string, indent = "") =>
   about === "" ? [] : about.split(/\r\n|[\n\r]/).map((line) => `${indent}// ${line}`.trimEnd())
 
 /** A byte order mark is an error in the middle of a file. */
-const clean = (code: string) => code.replaceAll("\ufeff", "")
+export const clean = (code: string) => code.replaceAll("\ufeff", "")
 
-const fieldName = (name: string) => {
+export const fieldName = (name: string) => {
   const words = name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/).filter((word) => word !== "")
   const joined = words
     .map((word) =>
@@ -51,7 +51,7 @@ const pointed = (shape: Shape) => {
   return isNilable(shape) || type.startsWith("*") ? type : `*${type}`
 }
 
-const goType = (shape: Shape): string => {
+export const goType = (shape: Shape): string => {
   switch (shape.kind) {
     case "any":
     case "null":
@@ -88,22 +88,53 @@ const goType = (shape: Shape): string => {
   }
 }
 
-const fields = (members: ReadonlyArray<Member>) => {
+export const fields = (members: ReadonlyArray<Member>) => {
   const taken = new Set<string>()
-  return members.flatMap((member) => {
-    if (!isTaggable(member.name))
-      return [`\t// ${JSON.stringify(member.name)} cannot be named in a tag: decode it yourself.`]
-    let name = fieldName(member.name)
-    for (let count = 2; taken.has(name); count++) name = `${fieldName(member.name)}${count}`
-    taken.add(name)
-    const type = member.isRequired ? goType(member.shape) : pointed(member.shape)
-    const tag = member.name === "-" ? "-," : member.name
-    return [
-      ...comment(member.about, "\t"),
-      `\t${name} ${type} \`json:"${tag}${member.isRequired ? "" : ",omitempty"}"\``
-    ]
-  })
+  return aligned(
+    members.flatMap((member): ReadonlyArray<Field> => {
+      if (!isTaggable(member.name))
+        return [`\t// ${JSON.stringify(member.name)} cannot be named in a tag: decode it yourself.`]
+      let name = fieldName(member.name)
+      for (let count = 2; taken.has(name); count++) name = `${fieldName(member.name)}${count}`
+      taken.add(name)
+      const type = member.isRequired ? goType(member.shape) : pointed(member.shape)
+      const tag = member.name === "-" ? "-," : member.name
+      return [
+        ...comment(member.about, "\t"),
+        [name, type, `\`json:"${tag}${member.isRequired ? "" : ",omitempty"}"\``]
+      ]
+    })
+  )
 }
+
+/** A comment's line, or name, type and tag. */
+type Field = string | readonly [name: string, type: string, tag: string]
+
+/** As gofmt does: fields without a comment between them stand in columns. */
+const aligned = (lines: ReadonlyArray<Field>): ReadonlyArray<string> => {
+  const widthAt = (at: number, column: 0 | 1) => {
+    const isField = (line: Field | undefined) => typeof line === "object"
+    let [from, to] = [at, at]
+    while (isField(lines[from - 1])) from--
+    while (isField(lines[to + 1])) to++
+    return Math.max(...lines.slice(from, to + 1).map((line) => line[column]!.length))
+  }
+  return lines.map((line, at) =>
+    typeof line === "string"
+      ? line
+      : `\t${line[0].padEnd(widthAt(at, 0))} ${line[1].padEnd(widthAt(at, 1))} ${line[2]}`
+  )
+}
+
+/** Declarations of the types. */
+export const declared = (named: ReadonlyArray<Named>): ReadonlyArray<string> =>
+  named.flatMap(({ about, is, name }) => [
+    ...comment(about),
+    ...("shape" in is
+      ? [`type ${name} ${goType(is.shape)}`]
+      : [`type ${name} struct {`, ...fields(is.members), "}"]),
+    ""
+  ])
 
 export const go = (types: ReadonlyArray<DescribedType>): string => {
   const { events, named } = shapesOf(types, RESERVED)
@@ -118,13 +149,7 @@ export const go = (types: ReadonlyArray<DescribedType>): string => {
     '\t"fmt"',
     ")",
     "",
-    ...named.flatMap(({ about, is, name }) => [
-      ...comment(about),
-      ...("shape" in is
-        ? [`type ${name} ${goType(is.shape)}`]
-        : [`type ${name} struct {`, ...fields(is.members), "}"]),
-      ""
-    ]),
+    ...declared(named),
     "// Delivery is the body of a request: a type switch tells which of the types below it is.",
     "type Delivery interface{ isDelivery() }",
     "",
@@ -133,9 +158,11 @@ export const go = (types: ReadonlyArray<DescribedType>): string => {
       ...comment(about),
       `type ${delivery} struct {`,
       "\t// The same on every automatic retry.",
-      '\tDeliveryID string `json:"deliveryId"`',
-      '\tEventType string `json:"eventType"`',
-      `\tPayload ${payload} \`json:"payload"\``,
+      ...aligned([
+        ["DeliveryID", "string", '`json:"deliveryId"`'],
+        ["EventType", "string", '`json:"eventType"`'],
+        ["Payload", payload, '`json:"payload"`']
+      ]),
       "}",
       "",
       `func (*${delivery}) isDelivery() {}`,
@@ -148,7 +175,9 @@ export const go = (types: ReadonlyArray<DescribedType>): string => {
     "",
     "// Parse reads the body of a request that was verified.",
     "func Parse(body []byte) (Delivery, error) {",
-    '\tvar head struct { EventType string `json:"eventType"` }',
+    "\tvar head struct {",
+    '\t\tEventType string `json:"eventType"`',
+    "\t}",
     "\tif err := json.Unmarshal(body, &head); err != nil {",
     "\t\treturn nil, err",
     "\t}",

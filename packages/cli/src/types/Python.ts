@@ -1,6 +1,6 @@
 /** Types for Python 3.11 and newer: `TypedDict`s, and a union of deliveries that a comparison of `eventType` tells apart. */
 import type { DescribedType } from "@posthorn/domain/catalogue/DescribedType"
-import { type Member, type Shape, shapesOf, type Value } from "./Shapes.ts"
+import { type Member, type Named, type Shape, shapesOf, type Value } from "./Shapes.ts"
 
 const TYPES = ["Any", "Literal", "NotRequired", "TypeAlias", "TypedDict"]
 const RESERVED = [...TYPES, "Delivery", "EventType", "None", "True", "False"]
@@ -16,10 +16,10 @@ const USED = new Set([...TYPES, "bool", "dict", "float", "int", "list", "str"])
 const isPlain = ({ name }: Member) =>
   /^(?!__)[A-Za-z_]\w*$/.test(name) && !KEYWORDS.has(name) && !USED.has(name)
 
-const comment = (about: string, indent = "") =>
+export const comment = (about: string, indent = "") =>
   about === "" ? [] : about.split(/\r\n|[\n\r]/).map((line) => `${indent}# ${line}`.trimEnd())
 
-const literal = (value: Value) =>
+export const literal = (value: Value) =>
   value === null ? "None" : value === true ? "True" : value === false ? "False" : JSON.stringify(value)
 
 /** `Literal` takes no fractions. */
@@ -32,7 +32,7 @@ const valuesOf = (values: ReadonlyArray<Value>): string =>
         )
       ].join(" | ")
 
-const text = (shape: Shape): string => {
+export const text = (shape: Shape): string => {
   switch (shape.kind) {
     case "any":
       return "Any"
@@ -86,6 +86,15 @@ const record = (name: string, members: ReadonlyArray<Member>) =>
         ")"
       ]
 
+/** Declarations of the types. */
+export const declared = (named: ReadonlyArray<Named>): ReadonlyArray<string> =>
+  named.flatMap(({ about, is, name }) => [
+    "",
+    ...comment(about),
+    ...("shape" in is ? [`${name}: TypeAlias = ${quoted(text(is.shape))}`] : record(name, is.members)),
+    ""
+  ])
+
 export const python = (types: ReadonlyArray<DescribedType>): string => {
   const { events, named } = shapesOf(types, RESERVED)
   return [
@@ -94,12 +103,7 @@ export const python = (types: ReadonlyArray<DescribedType>): string => {
     "",
     `from typing import ${TYPES.join(", ")}`,
     "",
-    ...named.flatMap(({ about, is, name }) => [
-      "",
-      ...comment(about),
-      ...("shape" in is ? [`${name}: TypeAlias = ${quoted(text(is.shape))}`] : record(name, is.members)),
-      ""
-    ]),
+    ...declared(named),
     ...events.flatMap(({ about, delivery, eventType, payload }) => [
       "",
       ...comment(about),

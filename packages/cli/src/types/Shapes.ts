@@ -83,15 +83,20 @@ const aboutOf = ({ deprecated, description, title }: SchemaObject): string =>
     ...(deprecated === true ? ["Deprecated."] : [])
   ].join("\n")
 
-/** `reserved` are names that the language's own words in the output need. */
-export const shapesOf = (types: ReadonlyArray<DescribedType>, reserved: ReadonlyArray<string>): Shapes => {
+/** Gives each name once: a taken one gets a number. */
+const freshNames = (reserved: ReadonlyArray<string>) => {
   const taken = new Set(reserved)
-  const fresh = (wanted: string) => {
+  return (wanted: string) => {
     let name = wanted
     for (let count = 2; taken.has(name); count++) name = `${wanted}${count}`
     taken.add(name)
     return name
   }
+}
+
+/** `reserved` are names that the language's own words in the output need. */
+export const shapesOf = (types: ReadonlyArray<DescribedType>, reserved: ReadonlyArray<string>): Shapes => {
+  const fresh = freshNames(reserved)
   // Types before what is within them, so that an event's payload has the plain name.
   const events = types.map((type): EventShape => {
     const payload = fresh(pascal(type.eventType))
@@ -106,18 +111,38 @@ export const shapesOf = (types: ReadonlyArray<DescribedType>, reserved: Readonly
       delivery
     }
   })
-  const named = types.flatMap(({ schema }, index) => namedOf(schema ?? true, events[index]!, fresh))
+  const named = types.flatMap(({ schema }, index) => {
+    const { about, payload } = events[index]!
+    return namedOf(schema ?? true, [{ pointer: "", name: payload, about }], fresh)
+  })
   return { named, events }
+}
+
+export interface Entry {
+  /** Where in the root the schema is. */
+  readonly pointer: string
+  readonly name: string
+  readonly about: string
+}
+
+/** Shapes of schemas that one document holds, such as the components of an OpenAPI document. They keep their names. */
+export const shapesWithin = (
+  root: SchemaObject,
+  entries: ReadonlyArray<Entry>,
+  reserved: ReadonlyArray<string>
+): ReadonlyArray<Named> => {
+  const fresh = freshNames([...reserved, ...entries.map(({ name }) => name)])
+  return namedOf(root, entries, fresh)
 }
 
 const namedOf = (
   root: JsonSchema,
-  { about, payload }: EventShape,
+  entries: ReadonlyArray<Entry>,
   fresh: (wanted: string) => string
 ): ReadonlyArray<Named> => {
   const targetOf = referencesOf(root)
   const all: Array<Named> = []
-  const names = new Map<string, string>([["", payload]])
+  const names = new Map(entries.map(({ name, pointer }) => [pointer, name]))
   /** In the order in which they are first named. */
   const reserve = (name: string, about: string) => all.push({ name, about, is: { shape: ANY } }) - 1
   const settle = (at: number, is: Named["is"]) => {
@@ -130,7 +155,7 @@ const namedOf = (
     if (target === undefined || level.includes(target.pointer)) return ANY
     const known = names.get(target.pointer)
     if (known !== undefined) return { kind: "named", name: known, isReference: true }
-    const name = fresh(payload + pascal(decodeURIComponent(target.pointer.split("/").at(-1)!)))
+    const name = fresh(entries[0]!.name + pascal(decodeURIComponent(target.pointer.split("/").at(-1)!)))
     names.set(target.pointer, name)
     const at = reserve(name, isObject(target.schema) ? aboutOf(target.schema) : "")
     settle(at, contentOf(target.schema, name, [...level, target.pointer]))
@@ -231,7 +256,10 @@ const namedOf = (
     )
   }
 
-  const at = reserve(payload, about)
-  settle(at, contentOf(root, payload, [""]))
+  const places = entries.map(({ about, name }) => reserve(name, about))
+  for (const [index, { name, pointer }] of entries.entries()) {
+    const schema = pointer === "" ? root : (targetOf({ $ref: `#${pointer}` })?.schema ?? true)
+    settle(places[index]!, contentOf(schema, name, [pointer]))
+  }
   return all
 }

@@ -1,26 +1,26 @@
 /** Types for TypeScript: interfaces, and a union of deliveries that a `switch` on `eventType` tells apart. */
 import type { DescribedType } from "@posthorn/domain/catalogue/DescribedType"
-import { type Shape, shapesOf, type Value } from "./Shapes.ts"
+import { type Named, type Shape, shapesOf, type Value } from "./Shapes.ts"
 
 const RESERVED = ["Delivery", "EventType", "ReadonlyArray", "Record"]
 
-const comment = (about: string, indent = "") =>
+export const comment = (about: string, indent = "") =>
   about === ""
     ? []
     : about.includes("\n")
       ? [
           `${indent}/**`,
-          ...about.split(/\r\n|[\n\r]/).map((line) => `${indent} * ${safe(line)}`),
+          ...about.split(/\r\n|[\n\r]/).map((line) => `${indent} * ${safe(line)}`.trimEnd()),
           `${indent} */`
         ]
       : [`${indent}/** ${safe(about)} */`]
 
 const safe = (line: string) => line.replaceAll("*/", "* /")
 
-const key = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+export const key = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 const literal = (value: Value) => JSON.stringify(value)
 
-const text = (shape: Shape): string => {
+export const text = (shape: Shape): string => {
   switch (shape.kind) {
     case "any":
       return "unknown"
@@ -41,25 +41,29 @@ const text = (shape: Shape): string => {
   }
 }
 
+/** Declarations of the types. */
+export const declared = (named: ReadonlyArray<Named>): ReadonlyArray<string> =>
+  named.flatMap(({ about, is, name }) => [
+    ...comment(about),
+    ...("shape" in is
+      ? [`export type ${name} = ${text(is.shape)}`]
+      : [
+          `export interface ${name} {`,
+          ...is.members.flatMap((member) => [
+            ...comment(member.about, "  "),
+            `  readonly ${key(member.name)}${member.isRequired ? "" : "?"}: ${text(member.shape)}`
+          ]),
+          "}"
+        ]),
+    ""
+  ])
+
 export const typeScript = (types: ReadonlyArray<DescribedType>): string => {
   const { events, named } = shapesOf(types, RESERVED)
   return [
     "// Made by `posthorn types --language typescript`. Make it again instead of changing it.",
     "",
-    ...named.flatMap(({ about, is, name }) => [
-      ...comment(about),
-      ...("shape" in is
-        ? [`export type ${name} = ${text(is.shape)}`]
-        : [
-            `export interface ${name} {`,
-            ...is.members.flatMap((member) => [
-              ...comment(member.about, "  "),
-              `  readonly ${key(member.name)}${member.isRequired ? "" : "?"}: ${text(member.shape)}`
-            ]),
-            "}"
-          ]),
-      ""
-    ]),
+    ...declared(named),
     ...events.flatMap(({ about, delivery, eventType, payload }) => [
       ...comment(about),
       `export interface ${delivery} {`,
