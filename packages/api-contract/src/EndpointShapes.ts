@@ -95,7 +95,7 @@ export type WebhookEndpointDetail = typeof WebhookEndpointDetail.Type
 
 export const WebhookEndpointPage = PageOf("WebhookEndpoint", WebhookEndpoint)
 
-const EventTypes = Schema.Array(EventTypePattern)
+export const EventTypes = Schema.Array(EventTypePattern)
   .pipe(Schema.minItems(1), Schema.maxItems(100))
   .annotations({
     description: "Exact event types, `prefix.*`, or `*`; 1 to 100 of them.",

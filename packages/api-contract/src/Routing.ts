@@ -1,9 +1,10 @@
-/** Who gets an event, and why not. Source: spec §4.6. */
+/** Who gets an event, and why not; which events a filter would let through. Source: spec §4.6 and §6.3. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { EventNotFound } from "@posthorn/domain/Errors"
 import { RoutingReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
-import { EndpointId, IdOrNull, NullOr, Text } from "./Fields.ts"
+import { EventTypes } from "./EndpointShapes.ts"
+import { EndpointId, IdOrNull, Integer, NullOr, Text } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -73,8 +74,58 @@ const explainEventRouting = HttpApiEndpoint.get(
     })
   )
 
+const TriedEvent = Schema.Struct({
+  eventId: IdOrNull("event", "Null for the payload that was given."),
+  matches: Schema.Boolean.annotations({ description: "Whether the filter holds.", examples: [false] }),
+  because: NullOr(UnmetCondition, "Null when it holds.", {
+    path: "/currency",
+    condition: { $in: ["USD", "GBP"] }
+  })
+}).annotations({ identifier: "TriedEvent" })
+
+const TriedFilter = Schema.Struct({
+  examined: Integer("How many events were judged.", 200),
+  matching: Integer("How many of them the filter lets through.", 12),
+  events: Schema.Array(TriedEvent).annotations({ description: "Each of them, newest first." })
+}).annotations({ identifier: "TriedFilter", description: "What a filter would have let through." })
+
+export const TryFilter = Schema.Struct({
+  filter: JsonValue.annotations({
+    description: "A filter, as an endpoint takes it.",
+    examples: [{ currency: "EUR" }]
+  }),
+  eventTypes: Schema.optional(EventTypes),
+  payload: Schema.optional(
+    JsonValue.annotations({ description: "Judges this payload alone, whatever the patterns." })
+  )
+}).annotations({ identifier: "TryFilter" })
+
+const tryFilter = HttpApiEndpoint.post("tryFilter", "/workspaces/:slug/webhooks/try-filter")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setPayload(strictRequest(TryFilter))
+  .addSuccess(TriedFilter)
+  .annotate(OpenApi.Summary, "Try a filter on real events")
+  .annotate(
+    OpenApi.Description,
+    "Judges the newest 200 events that `eventTypes` want (default all), or one payload. Fewer when payloads are so large that it would take too long. Changes nothing."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:list",
+      bucket: "filter_try",
+      tool: "try_webhook_filter",
+      toolset: "routing",
+      readOnly: true,
+      idempotent: true,
+      guidance:
+        "Use it before an endpoint gets a filter: it tells which recent events would be let through, and why not the others.",
+      raw: [["filter"], ["payload"]]
+    })
+  )
+
 export class RoutingApi extends HttpApiGroup.make("routing")
   .add(explainEventRouting)
+  .add(tryFilter)
   .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Routing")
-  .annotate(OpenApi.Description, "Who gets an event, and why not.") {}
+  .annotate(OpenApi.Description, "Who gets an event, and why not; what a filter lets through.") {}

@@ -69,6 +69,7 @@ export const startStage = async (
     RATE_LIMIT_REST_READ: "off",
     RATE_LIMIT_REST_WRITE: "off",
     RATE_LIMIT_ASSISTANT: "off",
+    RATE_LIMIT_FILTER_TRY: "off",
     ...environment
   }
   const started: Array<{ readonly role: string; readonly process: Process }> = []

@@ -82,6 +82,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   }),
   listEvents: () => ({ query: { eventType: "world.begun", payload: "include" } }),
   getEvent: () => ({}),
+  tryFilter: () => ({ body: { filter: { total: { $gt: 10 } }, eventTypes: ["invoice.*"] } }),
   explainEventRouting: ({ endpointId }) => ({ query: { endpointId: endpointId! } }),
   listEventTypes: () => ({ query: { limit: "2" } }),
   purgeEvent: () => ({}),

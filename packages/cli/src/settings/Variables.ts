@@ -128,6 +128,7 @@ export const variables = {
   RATE_LIMIT_REST_WRITE: quota("rest_write", "changing"),
   RATE_LIMIT_EVENT_PUBLISH: quota("event_publish", "publishing"),
   RATE_LIMIT_ASSISTANT: quota("assistant", "diagnosis"),
+  RATE_LIMIT_FILTER_TRY: quota("filter_try", "trying filters"),
   RATE_LIMIT_MCP: quota("mcp", "MCP requests"),
   RATE_LIMIT_AUTH_FAILURE: quota("auth_failure", "failed sign-ins of one address"),
   REDIS_URL: {

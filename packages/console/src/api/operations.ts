@@ -57,6 +57,7 @@ export const operations = {
   listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
   purgeEvent: ["POST", "/workspaces/:slug/events/:eventId/purge", "operator"],
   explainEventRouting: ["GET", "/workspaces/:slug/events/:eventId/routing", "webhook:list"],
+  tryFilter: ["POST", "/workspaces/:slug/webhooks/try-filter", "webhook:list"],
   putEventType: ["PUT", "/event-types/:eventType", "operator"],
   getEventType: ["GET", "/event-types/:eventType", "operator"],
   deleteEventType: ["DELETE", "/event-types/:eventType", "operator"],

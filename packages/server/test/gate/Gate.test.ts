@@ -38,6 +38,7 @@ const config = Layer.succeed(ServerConfig, {
   quotas: {
     rest_write: null,
     assistant: null,
+    filter_try: null,
     mcp: null,
     event_publish: null,
     rest_read: { limit: READS, windowSeconds: 3600 },

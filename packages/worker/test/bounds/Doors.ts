@@ -63,7 +63,13 @@ export const together = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Attemp
     .toSorted((one, other) => Number(takesAway(one.name)) - Number(takesAway(other.name)))
 
 /** Calls of one caller within a moment, by bucket: the defaults of spec §8.1, at most what a case can use. */
-const QUOTAS: Readonly<Record<string, number>> = { assistant: 30, mcp: 120, rest_write: 120, rest_read: 600 }
+const QUOTAS: Readonly<Record<string, number>> = {
+  assistant: 30,
+  filter_try: 300,
+  mcp: 120,
+  rest_write: 120,
+  rest_read: 600
+}
 
 export interface World {
   readonly url: string
