@@ -587,6 +587,25 @@ type UnmetCondition struct {
 	Condition any `json:"condition"`
 }
 
+// What a filter would have let through.
+type TriedFilter struct {
+	// How many events were judged.
+	Examined int64 `json:"examined"`
+	// How many of them the filter lets through.
+	Matching int64 `json:"matching"`
+	// Each of them, newest first.
+	Events []TriedEvent `json:"events"`
+}
+
+type TriedEvent struct {
+	// Null for the payload that was given.
+	EventID *string `json:"eventId"`
+	// Whether the filter holds.
+	Matches bool `json:"matches"`
+	// Null when it holds.
+	Because *UnmetCondition `json:"because"`
+}
+
 // What the catalogue says of an event type.
 type DescribedEventType struct {
 	// Its name.
@@ -2134,6 +2153,31 @@ func (client *Client) ExplainEventRouting(ctx context.Context, params ExplainEve
 	return list[EventRoute](ctx, client, operations["explainEventRouting"], params)
 }
 
+// TryFilterParams are what TryFilter takes.
+type TryFilterParams struct {
+	// The workspace's slug.
+	Workspace *string `json:"workspace,omitempty"`
+	// A filter, as an endpoint takes it.
+	Filter any `json:"filter"`
+	// Exact event types, `prefix.*`, or `*`; 1 to 100 of them.
+	EventTypes []string `json:"eventTypes,omitempty"`
+	// Judges this payload alone, whatever the patterns.
+	Payload any `json:"payload,omitempty"`
+}
+
+// TryFilter: Try a filter on real events
+//
+// Judges the newest 200 events that `eventTypes` want (default all), or one payload. Fewer when payloads are so large that it would take too long. Changes nothing.
+//
+// Needs the permission `webhook:list`. Counts in the rate limit `filter_try`.
+func (client *Client) TryFilter(ctx context.Context, params TryFilterParams) (*TriedFilter, error) {
+	var answer TriedFilter
+	if err := client.call(ctx, operations["tryFilter"], params, nil, func(int) any { return &answer }); err != nil {
+		return nil, err
+	}
+	return &answer, nil
+}
+
 // GetEventTypeParams are what GetEventType takes.
 type GetEventTypeParams struct {
 	// The event type.
@@ -2682,6 +2726,7 @@ var operations = map[string]operation{
 	"listEventTypes":              {"GET", "/workspaces/{workspace}/event-types", []string{"limit", "cursor"}, nil, 0},
 	"purgeEvent":                  {"POST", "/workspaces/{workspace}/events/{eventId}/purge", nil, []string{"idempotencyKey"}, 0},
 	"explainEventRouting":         {"GET", "/workspaces/{workspace}/events/{eventId}/routing", []string{"limit", "cursor", "endpointId"}, nil, 0},
+	"tryFilter":                   {"POST", "/workspaces/{workspace}/webhooks/try-filter", nil, nil, 2},
 	"getEventType":                {"GET", "/event-types/{eventType}", nil, nil, 0},
 	"putEventType":                {"PUT", "/event-types/{eventType}", nil, []string{"ifMatch"}, 2},
 	"deleteEventType":             {"DELETE", "/event-types/{eventType}", nil, []string{"ifMatch"}, 0},

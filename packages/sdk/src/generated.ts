@@ -610,6 +610,25 @@ export interface UnmetCondition {
   readonly condition: unknown
 }
 
+/** What a filter would have let through. */
+export interface TriedFilter {
+  /** How many events were judged. */
+  readonly examined: number
+  /** How many of them the filter lets through. */
+  readonly matching: number
+  /** Each of them, newest first. */
+  readonly events: ReadonlyArray<TriedEvent>
+}
+
+export interface TriedEvent {
+  /** Null for the payload that was given. */
+  readonly eventId: string | null
+  /** Whether the filter holds. */
+  readonly matches: boolean
+  /** Null when it holds. */
+  readonly because: UnmetCondition | null
+}
+
 /** What the catalogue says of an event type. */
 export interface DescribedEventType {
   /** Its name. */
@@ -1632,6 +1651,17 @@ export interface ExplainEventRoutingParams {
   readonly endpointId?: string
 }
 
+export interface TryFilterParams {
+  /** The workspace's slug. */
+  readonly workspace?: string
+  /** A filter, as an endpoint takes it. */
+  readonly filter: unknown
+  /** Exact event types, `prefix.*`, or `*`; 1 to 100 of them. */
+  readonly eventTypes?: ReadonlyArray<EventTypePattern>
+  /** Judges this payload alone, whatever the patterns. */
+  readonly payload?: unknown
+}
+
 export interface GetEventTypeParams {
   /** The event type. */
   readonly eventType: string
@@ -2197,6 +2227,14 @@ export interface Operations {
    */
   readonly explainEventRouting: (params: ExplainEventRoutingParams, options?: CallOptions) => Listed<EventRoute>
   /**
+   * Try a filter on real events
+   *
+   * Judges the newest 200 events that `eventTypes` want (default all), or one payload. Fewer when payloads are so large that it would take too long. Changes nothing.
+   *
+   * Needs the permission `webhook:list`. Counts in the rate limit `filter_try`.
+   */
+  readonly tryFilter: (params: TryFilterParams, options?: CallOptions) => Promise<TriedFilter>
+  /**
    * Get an event type of the catalogue
    *
    * With the deviations of all workspaces.
@@ -2421,6 +2459,7 @@ export const operations = {
   listEventTypes: ["GET", "/workspaces/{workspace}/event-types", ["limit","cursor"], [], 0, true],
   purgeEvent: ["POST", "/workspaces/{workspace}/events/{eventId}/purge", [], ["idempotencyKey"], 0, false],
   explainEventRouting: ["GET", "/workspaces/{workspace}/events/{eventId}/routing", ["limit","cursor","endpointId"], [], 0, true],
+  tryFilter: ["POST", "/workspaces/{workspace}/webhooks/try-filter", [], [], 2, false],
   getEventType: ["GET", "/event-types/{eventType}", [], [], 0, false],
   putEventType: ["PUT", "/event-types/{eventType}", [], ["ifMatch"], 2, false],
   deleteEventType: ["DELETE", "/event-types/{eventType}", [], ["ifMatch"], 0, false],

@@ -645,6 +645,25 @@ class UnmetCondition(TypedDict):
     condition: Any
 
 
+# What a filter would have let through.
+class TriedFilter(TypedDict):
+    # How many events were judged.
+    examined: int
+    # How many of them the filter lets through.
+    matching: int
+    # Each of them, newest first.
+    events: list[TriedEvent]
+
+
+class TriedEvent(TypedDict):
+    # Null for the payload that was given.
+    eventId: str | None
+    # Whether the filter holds.
+    matches: bool
+    # Null when it holds.
+    because: UnmetCondition | None
+
+
 # What the catalogue says of an event type.
 class DescribedEventType(TypedDict):
     # Its name.
@@ -1335,6 +1354,7 @@ OPERATIONS = {
     "listEventTypes": Operation("GET", "/workspaces/{workspace}/event-types", ("limit", "cursor", ), (), 0),
     "purgeEvent": Operation("POST", "/workspaces/{workspace}/events/{eventId}/purge", (), ("idempotencyKey", ), 0),
     "explainEventRouting": Operation("GET", "/workspaces/{workspace}/events/{eventId}/routing", ("limit", "cursor", "endpointId", ), (), 0),
+    "tryFilter": Operation("POST", "/workspaces/{workspace}/webhooks/try-filter", (), (), 2),
     "getEventType": Operation("GET", "/event-types/{eventType}", (), (), 0),
     "putEventType": Operation("PUT", "/event-types/{eventType}", (), ("ifMatch", ), 2),
     "deleteEventType": Operation("DELETE", "/event-types/{eventType}", (), ("ifMatch", ), 0),
@@ -2145,6 +2165,27 @@ class Operations:
         return self._items(
             OPERATIONS["explainEventRouting"],
             {"workspace": workspace, "eventId": event_id, "limit": limit, "cursor": cursor, "endpointId": endpoint_id},
+            on_answer,
+        )
+
+    def try_filter(
+        self,
+        *,
+        workspace: str | Unset = UNSET,
+        filter: Any,
+        event_types: list[EventTypePattern] | Unset = UNSET,
+        payload: Any | Unset = UNSET,
+        on_answer: OnAnswer | None = None,
+    ) -> TriedFilter:
+        """Try a filter on real events
+
+        Judges the newest 200 events that `eventTypes` want (default all), or one payload. Fewer when payloads are so large that it would take too long. Changes nothing.
+
+        Needs the permission `webhook:list`. Counts in the rate limit `filter_try`.
+        """
+        return self._call(
+            OPERATIONS["tryFilter"],
+            {"workspace": workspace, "filter": filter, "eventTypes": event_types, "payload": payload},
             on_answer,
         )
 
@@ -3405,6 +3446,27 @@ class AsyncOperations:
         return self._items(
             OPERATIONS["explainEventRouting"],
             {"workspace": workspace, "eventId": event_id, "limit": limit, "cursor": cursor, "endpointId": endpoint_id},
+            on_answer,
+        )
+
+    async def try_filter(
+        self,
+        *,
+        workspace: str | Unset = UNSET,
+        filter: Any,
+        event_types: list[EventTypePattern] | Unset = UNSET,
+        payload: Any | Unset = UNSET,
+        on_answer: OnAnswer | None = None,
+    ) -> TriedFilter:
+        """Try a filter on real events
+
+        Judges the newest 200 events that `eventTypes` want (default all), or one payload. Fewer when payloads are so large that it would take too long. Changes nothing.
+
+        Needs the permission `webhook:list`. Counts in the rate limit `filter_try`.
+        """
+        return await self._call(
+            OPERATIONS["tryFilter"],
+            {"workspace": workspace, "filter": filter, "eventTypes": event_types, "payload": payload},
             on_answer,
         )
 
