@@ -126,6 +126,6 @@ export const diagnoseWebhookEndpoint = HttpApiEndpoint.get(
       tool: "diagnose_webhook_endpoint",
       toolset: "core",
       guidance:
-        "Start here whenever a webhook does not arrive. Follow nextSteps in order: one without a tool is for a person; one whose fillIn is empty is safe to run as it stands; fillIn names arguments that you must find out or ask for."
+        "Start here whenever a webhook does not arrive. Follow nextSteps in order: one without a tool is for a person; with an empty fillIn it is safe to run as it stands; fillIn names arguments to find out or ask for."
     })
   )

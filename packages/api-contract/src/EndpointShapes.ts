@@ -5,13 +5,18 @@ import { RequestProfile, SentRequestProfile } from "@posthorn/domain/RequestProf
 import { SIGNING_SECRET } from "@posthorn/domain/SigningSecret"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
-import { A_DAY_LATER, PUBLIC_KEY, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
+import { A_DAY_LATER, FILTER, PUBLIC_KEY, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
 import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
 import { PageOf, Storable, withDefault } from "./Shapes.ts"
 
 const Enabled = Schema.Boolean.annotations({
   description: "Whether deliveries are sent to it.",
   examples: [true]
+})
+
+/** On the way through the service a `JsonText`, which keeps order and digits: `@posthorn/domain/filter/Filter` judges it. */
+const Filter = Schema.declare((_value: unknown): _value is object => true, {
+  jsonSchema: { type: "object" }
 })
 
 const endpointFields = {
@@ -32,6 +37,11 @@ const endpointFields = {
     RequestProfile,
     "What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.",
     null
+  ),
+  filter: NullOr(
+    Filter,
+    "Only events whose payload fits it are delivered, spec §6.3; null when all are.",
+    FILTER
   ),
   enabled: Enabled,
   disabledReason: NullOr(
@@ -140,7 +150,7 @@ const Metadata = Schema.Record({
   )
   .annotations({
     description:
-      "What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.",
+      "What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole.",
     examples: [{ region: "eu" }],
     message: () =>
       "Expected at most 20 members: names of 1 to 64 characters but not __proto__, values texts of at most 500"
@@ -156,6 +166,12 @@ const RequestOrNull = NullOr(
   SentRequestProfile,
   "What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.",
   null
+)
+
+const FilterOrNull = NullOr(
+  Filter,
+  "Which payloads it wants: names with scalars, filters or operators ($eq $neq $gt $gte $lt $lte $in $nin $startsWith $endsWith $exist $not); $and, $or; null for all.",
+  FILTER
 )
 
 /** The URL is any text here; the capability validates it, so that a bad one is `InvalidWebhookUrl`. */
@@ -185,6 +201,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
   metadata: Schema.optional(Metadata),
   policy: Schema.optional(PolicyOrNull),
   request: Schema.optional(RequestOrNull),
+  filter: Schema.optional(FilterOrNull),
   signingSecret: Schema.optional(SigningSecret),
   signingSecretEncoding: Schema.optional(SigningSecretEncoding),
   revealSecret: withDefault(
@@ -208,6 +225,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   metadata: Schema.optional(Metadata),
   policy: Schema.optional(PolicyOrNull),
   request: Schema.optional(RequestOrNull),
+  filter: Schema.optional(FilterOrNull),
   enabled: Schema.optional(Enabled)
 }).annotations({
   identifier: "UpdateWebhookEndpoint",

@@ -64,7 +64,8 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
       notInTool: { body: ["revealSecret"], answer: ["signingSecret"] },
       guidance:
         "Next: rotate_webhook_secret gives the secret that its receiver verifies with, then send_webhook_test_event.",
-      location: (path, answer) => `/workspaces/${path.slug}/webhooks/${answer.id}`
+      location: (path, answer) => `/workspaces/${path.slug}/webhooks/${answer.id}`,
+      raw: [["filter"]]
     })
   )
 
@@ -105,7 +106,7 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
       tool: "list_webhook_endpoints",
       toolset: "core",
       guidance:
-        "Use it to find the id that other tools ask for; consecutiveFailures above 0 or enabled false means trouble: diagnose_webhook_endpoint."
+        "To find the id that other tools ask for; consecutiveFailures above 0 or enabled false means trouble: diagnose_webhook_endpoint."
     })
   )
 
@@ -154,9 +155,10 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
       toolset: "core",
       tagged: true,
       guidance:
-        "Use it to correct a URL, change subscriptions, or enable it again once its cause is mended; then send_webhook_test_event shows whether it works.",
+        "To correct a URL, change subscriptions, or enable it again once its cause is mended; then send_webhook_test_event shows whether it works.",
       destructive: true,
-      idempotent: true
+      idempotent: true,
+      raw: [["filter"]]
     })
   )
 
@@ -207,7 +209,7 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
       tool: "rotate_webhook_secret",
       toolset: "core",
       guidance:
-        "Use it after creating an endpoint, when the secret was lost, or when it leaked. Give the secret to the user to put into the receiver, and do not repeat it. Not while an earlier rotation is within its 24 hours: that drops a secret the receiver may still use.",
+        "After creating an endpoint, when the secret was lost, or when it leaked. Give the secret to the user for the receiver, and do not repeat it. Not within 24 hours of an earlier rotation: that drops a secret the receiver may still use.",
       destructive: true,
       secret: "signingSecret"
     })

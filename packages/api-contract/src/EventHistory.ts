@@ -114,7 +114,7 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
       tool: "list_events",
       toolset: "core",
       guidance:
-        "Use it to see whether something was published at all, or by a value in its payload; missed counts endpoints that were disabled then, deliveries those it went to."
+        "To see whether something was published at all, or by a value in its payload; missed counts endpoints that were disabled then, deliveries those it went to."
     })
   )
 
@@ -133,7 +133,7 @@ export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/event
       bucket: "rest_read",
       tool: "get_event",
       toolset: "core",
-      guidance: "Use it for one event's payload."
+      guidance: "For one event's payload."
     })
   )
 
@@ -178,6 +178,6 @@ export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces
       tool: "list_event_types",
       toolset: "core",
       guidance:
-        "Use it when an endpoint gets nothing: a misspelt subscription shows here as a type that no endpoint matches."
+        "When an endpoint gets nothing: a misspelt subscription shows here as a type that no endpoint matches."
     })
   )

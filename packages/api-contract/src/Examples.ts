@@ -33,3 +33,5 @@ export const SIGNED = {
   "webhook-timestamp": "1795266000",
   "webhook-signature": "v1,R+TPC6lGDVQcIMbZH+SualdrNQC1upnBO1wT7BGSUlo="
 }
+
+export const FILTER = { status: "paid", amount: { $gt: 1000 } }

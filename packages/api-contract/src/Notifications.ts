@@ -42,7 +42,7 @@ const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/
       tool: "list_notifications",
       toolset: "core",
       guidance:
-        "Use it to see what was given up or disabled; diagnose_webhook_endpoint with its endpointId says why."
+        "To see what was given up or disabled; diagnose_webhook_endpoint with its endpointId says why."
     })
   )
 
@@ -67,7 +67,7 @@ const markNotificationRead = HttpApiEndpoint.post(
       bucket: "rest_write",
       tool: "mark_notification_read",
       toolset: "manage",
-      guidance: "Use it when the user has dealt with it.",
+      guidance: "When the user has dealt with it.",
       idempotent: true
     })
   )

@@ -146,7 +146,7 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
   .annotate(OpenApi.Summary, "Replay all that failed in a time")
   .annotate(
     OpenApi.Description,
-    "Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew."
+    "Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew."
   )
   .annotateContext(
     operation({
@@ -159,7 +159,7 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
       location: (path, answer) =>
         answer.id === undefined ? null : `/workspaces/${path.slug}/webhooks/replays/${answer.id}`,
       guidance:
-        "Use it after an outage, when the receiver is mended and the endpoint enabled: first with dryRun true to see how many there are, then without. includeMissed true also sends events for which the disabled endpoint never got a delivery. get_webhook_replay shows the progress."
+        "After an outage, when the receiver is mended and the endpoint enabled: first with dryRun true to see how many there are, then without. get_webhook_replay shows the progress."
     })
   )
 
@@ -175,7 +175,7 @@ const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhoo
       bucket: "rest_read",
       tool: "list_webhook_replays",
       toolset: "core",
-      guidance: "Use it to see whether somebody is replaying already, before you start a job."
+      guidance: "To see whether somebody is replaying already, before you start a job."
     })
   )
 
@@ -212,7 +212,7 @@ const cancelReplay = HttpApiEndpoint.del("cancelReplay", "/workspaces/:slug/webh
       toolset: "core",
       destructive: true,
       idempotent: true,
-      guidance: "Use it when a replay turns out to be wrong, or its receiver cannot take it."
+      guidance: "When a replay turns out to be wrong, or its receiver cannot take it."
     })
   )
 

@@ -76,7 +76,7 @@ export const explainSignature = HttpApiEndpoint.post(
       tool: "explain_signature",
       toolset: "core",
       guidance:
-        "Use it when a receiver answers 401 or says that a signature is wrong: ask for the headers and the raw body it got.",
+        "When a receiver answers 401 or says that a signature is wrong: ask for the headers and the raw body it got.",
       readOnly: true
     })
   )

@@ -60,7 +60,7 @@ export const sendTestEvent = HttpApiEndpoint.post(
       tool: "send_webhook_test_event",
       toolset: "core",
       guidance:
-        "Use it to prove that an endpoint works after a change: waitSeconds 10 shows the outcome at once. A disabled endpoint refuses it: enable it first.",
+        "To prove that an endpoint works after a change: waitSeconds 10 shows the outcome at once. A disabled endpoint refuses it: enable it first.",
       optionalBody: true,
       waitsMs: MAX_WAIT_SECONDS * 1000,
       raw: [["payload"]]

@@ -78,7 +78,7 @@ const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:trace
       tool: "get_trace",
       toolset: "core",
       guidance:
-        "Use it when somebody sends one id and asks what happened: it takes an x-trace-id, a webhook-id or an event id."
+        "When somebody sends one id and asks what happened: it takes an x-trace-id, a webhook-id or an event id."
     })
   )
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type DeliveryPolicy, resolve } from "@posthorn/domain/DeliveryPolicy"
 import {
+  InvalidRequest,
   InvalidWebhookUrl,
   invalid,
   LimitReached,
@@ -10,7 +11,9 @@ import {
   WebhookEndpointNotFound,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
+import { parseFilter } from "@posthorn/domain/filter/Filter"
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { isSignedByKeyPair, type SentRequestProfile } from "@posthorn/domain/RequestProfile"
@@ -37,6 +40,9 @@ import { type ListQuery, listPast } from "./Lists.ts"
 import { type EndpointKey, isElsewhere, RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
 import { transactional } from "./Transaction.ts"
 
+/** A filter as it was put; the text `null` removes it. */
+type SentFilter = JsonText | null | undefined
+
 export interface NewEndpoint {
   readonly url: string
   readonly eventTypes: ReadonlyArray<string>
@@ -45,6 +51,7 @@ export interface NewEndpoint {
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly policy?: DeliveryPolicy | null | undefined
   readonly request?: SentRequestProfile | null | undefined
+  readonly filter?: SentFilter
   /** The secret that its receiver knows already. */
   readonly signingSecret?: Redacted.Redacted | undefined
   readonly signingSecretEncoding?: "text" | undefined
@@ -53,7 +60,7 @@ export interface NewEndpoint {
   readonly enabled: boolean
 }
 
-interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
+export interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
   readonly request?: SentRequestProfile | null | undefined
 }
 
@@ -77,8 +84,22 @@ const SETTINGS = [
   "metadata",
   "policy",
   "request",
+  "filter",
   "enabled"
 ] as const satisfies ReadonlyArray<keyof EndpointSettings>
+
+/** The filter that is stored; undefined if none was sent. */
+const filterOf = (sent: SentFilter) => {
+  if (sent === undefined) return Either.right(undefined)
+  if (sent === null || sent.text.trim() === "null") return Either.right(null)
+  return Either.mapBoth(parseFilter(sent.text), {
+    onLeft: (issues) =>
+      new InvalidRequest({
+        issues: issues.map(({ message, path }) => ({ path: `/filter${path}`, message }))
+      }),
+    onRight: ({ text }) => new JsonText(text)
+  })
+}
 
 /** Settings for the audit log: a certificate as its fingerprint. */
 const audited = <A extends Sent<EndpointSettings>>(settings: A) => {
@@ -165,6 +186,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const principal = yield* CurrentPrincipal
         const { workspaceId } = principal
         const url = yield* checkUrl(sent.url)
+        const filter = (yield* filterOf(sent.filter)) ?? null
         const signingSecret = yield* firstSecret(sent)
         const isSeen = sent.revealSecret || sent.signingSecret !== undefined
         const workspace = yield* workspaces.hold(workspaceId)
@@ -185,6 +207,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           externalId: sent.externalId ?? null,
           metadata: sent.metadata ?? {},
           policy: sent.policy ?? null,
+          filter,
           enabled: sent.enabled
         })
         yield* audit.append(principal, "webhook.endpoint_created", ["webhook_endpoint", id], {
@@ -264,10 +287,11 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
+        const filter = yield* filterOf(sent.filter)
         const { request, requestSecrets } = yield* requestOf(present, sent, url ?? present.url)
         if (request !== undefined && isSignedByKeyPair(request))
           yield* ensureKeyPair({ workspaceId, endpointId })
-        yield* change(present, { ...sent, url, request }, requestSecrets)
+        yield* change(present, { ...sent, url, request, filter }, requestSecrets)
         return detail((yield* endpoints.findDetail(workspaceId, endpointId))!)
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
 

@@ -281,6 +281,7 @@ const configured = {
   description: maybe("description", "For people."),
   policy,
   request: maybe("request", "File with what its requests look like, as JSON; - for standard input."),
+  filter: maybe("filter", "Which payloads it wants: a filter as JSON, or a file with one; null for all."),
   externalId: maybe("external-id", "Your own name for it; empty for none."),
   metadata: maybe("metadata", "Your notes on it: a JSON object of texts, which replaces those before.")
 }

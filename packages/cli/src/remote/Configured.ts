@@ -15,6 +15,8 @@ export interface Configured {
   readonly policy: Option.Option<string>
   readonly externalId: Option.Option<string>
   readonly metadata: Option.Option<string>
+  /** JSON, or a file. */
+  readonly filter: Option.Option<string>
   /** A file. */
   readonly request: Option.Option<string>
 }
@@ -72,14 +74,29 @@ const jsonOf = <const Name extends string>(name: Name, text: Option.Option<strin
       )
   })
 
-/** The members of a request; an empty external id takes it away, `null` a policy. */
-export const configured = ({ externalId, metadata, policy, request }: Configured) =>
+const filterOf = (given: Option.Option<string>) =>
+  Option.match(given, {
+    onNone: () => jsonOf("filter", given),
+    onSome: (text) =>
+      Effect.flatMap(/^\s*(\{|null\s*$)/.test(text) ? Effect.succeed(text) : fileOf("filter", text), (json) =>
+        jsonOf("filter", Option.some(json))
+      )
+  })
+
+/** The members of a request; an empty external id takes it away, `null` a policy or a filter. */
+export const configured = ({ externalId, filter, metadata, policy, request }: Configured) =>
   Effect.map(
-    Effect.all([jsonOf("policy", policy), jsonOf("metadata", metadata), requestOf(request)]),
-    ([policy, metadata, request]) => ({
+    Effect.all([
+      jsonOf("policy", policy),
+      jsonOf("metadata", metadata),
+      requestOf(request),
+      filterOf(filter)
+    ]),
+    ([policy, metadata, request, filter]) => ({
       ...policy,
       ...metadata,
       ...request,
+      ...filter,
       ...(Option.isSome(externalId) && { externalId: externalId.value || null })
     })
   )

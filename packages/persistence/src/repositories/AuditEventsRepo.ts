@@ -6,6 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { AuditAction } from "@posthorn/domain/AuditAction"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
+import { stringify } from "@posthorn/domain/JsonText"
 import { byTime, cursorAt, type Page, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { Actor, type ChangedBy, Maker, type Operator } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
@@ -61,7 +62,7 @@ const columnsOfEntry = (
   via: actor.via,
   target_type: targetType,
   target_id: targetId,
-  changes: JSON.stringify(changes),
+  changes: stringify(changes),
   trace_id: traceId
 })
 

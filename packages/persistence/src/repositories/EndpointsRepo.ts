@@ -1,18 +1,22 @@
 /** Webhook endpoints. Secrets are stored sealed and never returned here (`SecretBox`). */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { Fragment } from "@effect/sql/Statement"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { ExternalIdTaken, held } from "@posthorn/domain/Errors"
+import { compile } from "@posthorn/domain/filter/Compile"
+import { parseFilter } from "@posthorn/domain/filter/Filter"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
 import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
-import { Effect, type Option, Schema } from "effect"
+import { Effect, Either, type Option, Schema } from "effect"
 import { Bytes, Count, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, first, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, byIdBefore, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
 
-export const EndpointRow = Schema.Struct({
+const Raw = Schema.Struct({
   id: Id("endpoint"),
   url: Schema.String,
   description: Schema.NullOr(Schema.String),
@@ -21,14 +25,19 @@ export const EndpointRow = Schema.Struct({
   metadata: Schema.Record({ key: Schema.String, value: Schema.String }),
   policy: Schema.NullOr(DeliveryPolicy),
   request: Schema.NullOr(RequestProfile),
+  filter: Schema.NullOr(Schema.String),
   enabled: Schema.Boolean,
   disabledReason: Schema.NullOr(DisabledReason),
   consecutiveFailures: Count
 })
-export type EndpointRow = typeof EndpointRow.Type
+
+interface WithFilter {
+  readonly filter: JsonText | null
+}
+export interface EndpointRow extends Omit<typeof Raw.Type, "filter">, WithFilter {}
 
 const Detail = Schema.Struct({
-  ...EndpointRow.fields,
+  ...Raw.fields,
   createdAt: Time,
   updatedAt: Time,
   previousSecretExpiresAt: Schema.NullOr(Time),
@@ -39,7 +48,9 @@ const Detail = Schema.Struct({
   count: Count
 })
 
-export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "since"> {
+export interface EndpointDetailRow
+  extends Omit<typeof Detail.Type, "count" | "filter" | "since">,
+    WithFilter {
   readonly missedEvents: Pick<typeof Detail.Type, "count" | "since">
 }
 
@@ -57,7 +68,15 @@ const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
 export type EndpointSettings = Pick<
   EndpointRow,
-  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "request" | "enabled"
+  | "url"
+  | "description"
+  | "eventTypes"
+  | "externalId"
+  | "metadata"
+  | "policy"
+  | "request"
+  | "filter"
+  | "enabled"
 >
 
 export interface EndpointFilter {
@@ -73,6 +92,12 @@ export interface NewEndpoint extends EndpointSettings, SealedKeys {
   readonly requestSecrets: Buffer | null
 }
 
+/** The row itself, changed in place. */
+const toRow = <R extends { readonly filter: string | null }>(row: R): Omit<R, "filter"> & WithFilter =>
+  row.filter === null ? (row as R & WithFilter) : Object.assign(row, { filter: new JsonText(row.filter) })
+
+const programOf = ({ filter }: WithFilter) => filter && compile(Either.getOrThrow(parseFilter(filter.text)))
+
 const jsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value))
 
 const taken = refusing({ [UNIQUE_VIOLATION]: () => new ExternalIdTaken() })
@@ -86,10 +111,11 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(columnsOf(EndpointRow))
+      const columns = sql.literal(columnsOf(Raw, "", { filter: "filter::text" }))
       /** Text arrays as JSON: the driver reads their own form letter by letter. */
       const listed = sql.literal(
-        columnsOf(EndpointRow, "", {
+        columnsOf(Raw, "", {
+          filter: "filter::text",
           request: "request #- '{authentication,certificate}'",
           eventTypes: "to_json(event_types)"
         })
@@ -102,19 +128,21 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       }
 
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
-        rows(sql, EndpointRow)`
+        rows(sql, Raw)`
         insert into posthorn.endpoints
-          (workspace_id, id, url, description, event_types, external_id, metadata, policy, request, request_secrets, enabled,
-            disabled_reason, disabled_at, secret, public_key)
+          (workspace_id, id, url, description, event_types, external_id, metadata, policy, request, request_secrets, filter,
+            filter_program, filter_path, enabled, disabled_reason, disabled_at, secret, public_key)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
           ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb,
-          ${jsonOrNull(endpoint.request)}::jsonb, ${endpoint.requestSecrets}, ${endpoint.enabled}::boolean,
+          ${jsonOrNull(endpoint.request)}::jsonb, ${endpoint.requestSecrets},
+          ${endpoint.filter?.text ?? null}::json, ${programOf(endpoint)}::jsonb, posthorn.path_of(${programOf(endpoint)}::jsonb, 0),
+          ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
           ${endpoint.secret}, ${endpoint.publicKey})
         returning ${columns}`.pipe(
-          Effect.map((rows) => rows[0]!),
+          Effect.map((rows) => toRow(rows[0]!)),
           taken
         )
 
@@ -128,7 +156,8 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         from: Option.Option<{ readonly id: EndpointId }>,
         { externalId, order, search, state }: EndpointFilter
       ) =>
-        all(sql, EndpointRow)`select ${listed} from posthorn.endpoints
+        Effect.map(
+          all(sql, Raw)`select ${listed} from posthorn.endpoints
         where workspace_id = ${workspaceId} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
           ${
             search === undefined
@@ -137,7 +166,9 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
                   lower(concat_ws(chr(10), url, description, external_id))) > 0`
           }
           ${state === undefined ? sql`` : states[state]}
-          and ${order === "recent" ? byIdBefore(sql, limit, from) : byIdAfter(sql, limit, from)}`
+          and ${order === "recent" ? byIdBefore(sql, limit, from) : byIdAfter(sql, limit, from)}`,
+          (rows) => rows.map(toRow)
+        )
 
       const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Detail)`
@@ -154,24 +185,27 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           Effect.map(([row]): EndpointDetailRow | undefined => {
             if (row === undefined) return undefined
             const { count, since, ...detail } = row
-            return { ...detail, missedEvents: { count, since } }
+            return { ...toRow(detail), missedEvents: { count, since } }
           }),
           Effect.orDie
         )
 
-      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId}`
+      const found = (workspaceId: WorkspaceId, endpointId: EndpointId, locking: Fragment) =>
+        Effect.map(
+          first(sql, Raw)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} ${locking}`,
+          (row) => row && toRow(row)
+        )
+
+      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) => found(workspaceId, endpointId, sql``)
 
       /** Locks the endpoint until the transaction ends: it can be neither disabled nor deleted meanwhile. */
       const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} for share`
+        found(workspaceId, endpointId, sql`for share`)
 
       /** The same for a caller that is about to change it. */
       const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
+        found(workspaceId, endpointId, sql`for no key update`)
 
       /** What it signs with, locked for a caller that is about to change it. */
       const lockKeys = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
@@ -207,6 +241,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
             ${next.policy === present.policy ? sql`` : sql`, policy = ${jsonOrNull(next.policy)}::jsonb`}
             ${next.request === present.request ? sql`` : sql`, request = ${jsonOrNull(next.request)}::jsonb, request_secrets = ${requestSecrets}`}
+            ${next.filter === present.filter ? sql`` : sql`, filter = ${next.filter?.text ?? null}::json, filter_program = ${programOf(next)}::jsonb, filter_path = posthorn.path_of(${programOf(next)}::jsonb, 0)`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}

@@ -1,11 +1,12 @@
 /** Webhook endpoints, their statistics and diagnosis, and test sends. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { CreateWebhookEndpoint, UpdateWebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 import { strictRequest, withDefaults } from "@posthorn/api-contract/Shapes"
 import { SendTestEvent } from "@posthorn/api-contract/TestSends"
 import { AuthenticationChecks } from "@posthorn/capabilities/AuthenticationChecks"
 import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
-import { Endpoints } from "@posthorn/capabilities/Endpoints"
+import { type EndpointChanges, Endpoints, type NewEndpoint } from "@posthorn/capabilities/Endpoints"
 import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanations"
 import { Statistics } from "@posthorn/capabilities/Statistics"
 import { type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
@@ -15,6 +16,8 @@ import { exactBody } from "./ExactBody.ts"
 import { IdempotentExecution } from "./IdempotentExecution.ts"
 import { respond } from "./Responses.ts"
 
+const createBody = exactBody("createWebhookEndpoint", strictRequest(CreateWebhookEndpoint))
+const updateBody = exactBody("updateWebhookEndpoint", strictRequest(UpdateWebhookEndpoint))
 const testBody = exactBody("sendTestEvent", strictRequest(SendTestEvent))
 
 export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =>
@@ -27,8 +30,14 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
     const tests = yield* TestSends
     const { idempotent } = yield* IdempotentExecution
     return handlers
-      .handle("createWebhookEndpoint", (request) =>
-        idempotent("createWebhookEndpoint", request, endpoints.create(withDefaults(request.payload)))
+      .handleRaw("createWebhookEndpoint", (request) =>
+        Effect.flatMap(createBody(request.request), (payload) =>
+          idempotent(
+            "createWebhookEndpoint",
+            { ...request, payload },
+            endpoints.create(withDefaults(payload) as NewEndpoint)
+          )
+        )
       )
       .handle("listWebhookEndpoints", ({ urlParams }) =>
         Effect.map(endpoints.list(withDefaults(urlParams)), respond("listWebhookEndpoints"))
@@ -36,10 +45,12 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
       .handle("getWebhookEndpoint", ({ path }) =>
         Effect.map(endpoints.get(path.endpointId), respond("getWebhookEndpoint"))
       )
-      .handle("updateWebhookEndpoint", ({ headers, path, payload }) =>
-        Effect.map(
-          endpoints.update(path.endpointId, payload, matching(headers["if-match"])),
-          respond("updateWebhookEndpoint")
+      .handleRaw("updateWebhookEndpoint", ({ headers, path, request }) =>
+        Effect.flatMap(updateBody(request), (payload) =>
+          Effect.map(
+            endpoints.update(path.endpointId, payload as EndpointChanges, matching(headers["if-match"])),
+            respond("updateWebhookEndpoint")
+          )
         )
       )
       .handle("deleteWebhookEndpoint", ({ headers, path }) =>

@@ -9,7 +9,15 @@ import { stringify } from "@posthorn/domain/JsonText"
 
 export type TaggedSettings = Pick<
   WebhookEndpoint,
-  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "request" | "enabled"
+  | "url"
+  | "eventTypes"
+  | "description"
+  | "externalId"
+  | "metadata"
+  | "policy"
+  | "request"
+  | "filter"
+  | "enabled"
 >
 
 export type TaggedEventType = Pick<
@@ -23,8 +31,8 @@ const TAG_LENGTH = 22
 
 const settingsOf = (tagged: Tagged): ReadonlyArray<unknown> => {
   if ("eventTypes" in tagged) {
-    const { description, enabled, eventTypes, externalId, metadata, policy, request, url } = tagged
-    return [url, eventTypes, description, enabled, externalId, metadata, policy, request]
+    const { description, enabled, eventTypes, externalId, filter, metadata, policy, request, url } = tagged
+    return [url, eventTypes, description, enabled, externalId, metadata, policy, request, filter]
   }
   const { deprecated, description, examples, group, hidden, replacedBy, schema, validation } = tagged
   return [description, group, schema, examples, validation, deprecated, replacedBy, hidden]

@@ -13,6 +13,7 @@ interface Settings {
   readonly url: string
   readonly description: string | null
   readonly eventTypes: ReadonlyArray<string>
+  readonly filter: object | null
   readonly enabled: boolean
 }
 
@@ -41,7 +42,7 @@ type Step = fc.AsyncCommand<Model, Real>
 
 const step = (name: string, run: Step["run"]): Step => ({ check: () => true, run, toString: () => name })
 
-const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
+const shown = ({ description, enabled, eventTypes, filter, id, url }: Modelled) => ({
   id,
   url,
   description,
@@ -50,6 +51,7 @@ const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
   metadata: {},
   policy: null,
   request: null,
+  filter,
   enabled,
   disabledReason: enabled ? null : "manual",
   consecutiveFailures: 0
@@ -195,6 +197,7 @@ const settings = {
   ),
   description: fc.constantFrom(null, "", "For billing", "für \u{1f3ba}"),
   eventTypes: fc.constantFrom(["*"], ["invoice.*"], ["invoice.paid"], ["invoice.paid", "order.*"], ["a.b"]),
+  filter: fc.constantFrom(null, {}),
   enabled: fc.boolean()
 }
 

@@ -36,6 +36,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         metadata: {},
         policy: null,
         request: null,
+        filter: null,
         enabled: true,
         disabledReason: null,
         consecutiveFailures: 0
@@ -86,6 +87,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
           "enabled",
           "eventTypes",
           "externalId",
+          "filter",
           "id",
           "metadata",
           "policy",
