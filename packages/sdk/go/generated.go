@@ -139,6 +139,8 @@ type CreatedWebhookEndpoint struct {
 	Policy *DeliveryPolicy `json:"policy"`
 	// What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
 	Request *RequestProfile `json:"request"`
+	// Only events whose payload fits it are delivered, spec §6.3; null when all are.
+	Filter map[string]any `json:"filter"`
 	// Whether deliveries are sent to it.
 	Enabled bool `json:"enabled"`
 	// What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -179,6 +181,8 @@ type WebhookEndpoint struct {
 	Policy *DeliveryPolicy `json:"policy"`
 	// What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
 	Request *RequestProfile `json:"request"`
+	// Only events whose payload fits it are delivered, spec §6.3; null when all are.
+	Filter map[string]any `json:"filter"`
 	// Whether deliveries are sent to it.
 	Enabled bool `json:"enabled"`
 	// What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -205,6 +209,8 @@ type WebhookEndpointDetail struct {
 	Policy *DeliveryPolicy `json:"policy"`
 	// What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
 	Request *RequestProfile `json:"request"`
+	// Only events whose payload fits it are delivered, spec §6.3; null when all are.
+	Filter map[string]any `json:"filter"`
 	// Whether deliveries are sent to it.
 	Enabled bool `json:"enabled"`
 	// What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -1447,12 +1453,14 @@ type CreateWebhookEndpointParams struct {
 	Description *string `json:"description,omitempty"`
 	// The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`.
 	ExternalID *string `json:"externalId,omitempty"`
-	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.
+	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole.
 	Metadata map[string]any `json:"metadata,omitempty"`
 	// When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.
 	Policy *DeliveryPolicy `json:"policy,omitempty"`
 	// What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.
 	Request *SentRequestProfile `json:"request,omitempty"`
+	// Which payloads it wants: names with scalars, filters or operators ($eq $neq $gt $gte $lt $lte $in $nin $startsWith $endsWith $exist $not); $and, $or; null for all.
+	Filter *map[string]any `json:"filter,omitempty"`
 	// The secret of the sender that it had before, so that its receiver needs no change: `whsec_` and the base64 of 24 to 64 bytes, or another text of 16 to 256 visible ASCII characters, whose bytes are the key. Never shown. Left out, Posthorn makes one.
 	SigningSecret *string `json:"signingSecret,omitempty"`
 	// `text`: the bytes of the whole text are the key, also when it begins with `whsec_`.
@@ -1515,12 +1523,14 @@ type UpdateWebhookEndpointParams struct {
 	Description *string `json:"description,omitempty"`
 	// The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`.
 	ExternalID *string `json:"externalId,omitempty"`
-	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.
+	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole.
 	Metadata map[string]any `json:"metadata,omitempty"`
 	// When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.
 	Policy *DeliveryPolicy `json:"policy,omitempty"`
 	// What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.
 	Request *SentRequestProfile `json:"request,omitempty"`
+	// Which payloads it wants: names with scalars, filters or operators ($eq $neq $gt $gte $lt $lte $in $nin $startsWith $endsWith $exist $not); $and, $or; null for all.
+	Filter *map[string]any `json:"filter,omitempty"`
 	// Whether deliveries are sent to it.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Members that are sent as null, such as "description".
@@ -1887,7 +1897,7 @@ type StartReplayAnswer struct {
 
 // StartReplay: Replay all that failed in a time
 //
-// Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
+// Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
 //
 // Needs the permission `webhook:replay`. Counts in the rate limit `rest_write`.
 func (client *Client) StartReplay(ctx context.Context, params StartReplayParams) (*StartReplayAnswer, error) {

@@ -149,6 +149,8 @@ export interface CreatedWebhookEndpoint {
   readonly policy: DeliveryPolicy | null
   /** What its requests look like, with fingerprints in the place of secrets; null when they look as they always do. */
   readonly request: RequestProfile | null
+  /** Only events whose payload fits it are delivered, spec §6.3; null when all are. */
+  readonly filter: { readonly [name: string]: unknown } | null
   /** Whether deliveries are sent to it. */
   readonly enabled: boolean
   /** What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled. */
@@ -189,6 +191,8 @@ export interface WebhookEndpoint {
   readonly policy: DeliveryPolicy | null
   /** What its requests look like, with fingerprints in the place of secrets; null when they look as they always do. */
   readonly request: RequestProfile | null
+  /** Only events whose payload fits it are delivered, spec §6.3; null when all are. */
+  readonly filter: { readonly [name: string]: unknown } | null
   /** Whether deliveries are sent to it. */
   readonly enabled: boolean
   /** What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled. */
@@ -215,6 +219,8 @@ export interface WebhookEndpointDetail {
   readonly policy: DeliveryPolicy | null
   /** What its requests look like, with fingerprints in the place of secrets; null when they look as they always do. */
   readonly request: RequestProfile | null
+  /** Only events whose payload fits it are delivered, spec §6.3; null when all are. */
+  readonly filter: { readonly [name: string]: unknown } | null
   /** Whether deliveries are sent to it. */
   readonly enabled: boolean
   /** What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled. */
@@ -1323,12 +1329,14 @@ export interface CreateWebhookEndpointParams {
   readonly description?: string | null
   /** The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`. */
   readonly externalId?: string | null
-  /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole. */
+  /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole. */
   readonly metadata?: { readonly [name: string]: unknown }
   /** When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default. */
   readonly policy?: DeliveryPolicy | null
   /** What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept. */
   readonly request?: SentRequestProfile | null
+  /** Which payloads it wants: names with scalars, filters or operators ($eq $neq $gt $gte $lt $lte $in $nin $startsWith $endsWith $exist $not); $and, $or; null for all. */
+  readonly filter?: { readonly [name: string]: unknown } | null
   /** The secret of the sender that it had before, so that its receiver needs no change: `whsec_` and the base64 of 24 to 64 bytes, or another text of 16 to 256 visible ASCII characters, whose bytes are the key. Never shown. Left out, Posthorn makes one. */
   readonly signingSecret?: string
   /** `text`: the bytes of the whole text are the key, also when it begins with `whsec_`. */
@@ -1361,12 +1369,14 @@ export interface UpdateWebhookEndpointParams {
   readonly description?: string | null
   /** The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`. */
   readonly externalId?: string | null
-  /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole. */
+  /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole. */
   readonly metadata?: { readonly [name: string]: unknown }
   /** When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default. */
   readonly policy?: DeliveryPolicy | null
   /** What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept. */
   readonly request?: SentRequestProfile | null
+  /** Which payloads it wants: names with scalars, filters or operators ($eq $neq $gt $gte $lt $lte $in $nin $startsWith $endsWith $exist $not); $and, $or; null for all. */
+  readonly filter?: { readonly [name: string]: unknown } | null
   /** Whether deliveries are sent to it. */
   readonly enabled?: boolean
 }
@@ -2133,7 +2143,7 @@ export interface Operations {
   /**
    * Replay all that failed in a time
    *
-   * Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
+   * Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
    *
    * Needs the permission `webhook:replay`. Counts in the rate limit `rest_write`.
    */

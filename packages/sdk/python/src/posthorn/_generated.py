@@ -179,6 +179,8 @@ class CreatedWebhookEndpoint(TypedDict):
     policy: DeliveryPolicy | None
     # What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
     request: RequestProfile | None
+    # Only events whose payload fits it are delivered, spec §6.3; null when all are.
+    filter: dict[str, Any] | None
     # Whether deliveries are sent to it.
     enabled: bool
     # What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -219,6 +221,8 @@ class WebhookEndpoint(TypedDict):
     policy: DeliveryPolicy | None
     # What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
     request: RequestProfile | None
+    # Only events whose payload fits it are delivered, spec §6.3; null when all are.
+    filter: dict[str, Any] | None
     # Whether deliveries are sent to it.
     enabled: bool
     # What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -245,6 +249,8 @@ class WebhookEndpointDetail(TypedDict):
     policy: DeliveryPolicy | None
     # What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.
     request: RequestProfile | None
+    # Only events whose payload fits it are delivered, spec §6.3; null when all are.
+    filter: dict[str, Any] | None
     # Whether deliveries are sent to it.
     enabled: bool
     # What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.
@@ -1575,6 +1581,7 @@ class Operations:
         metadata: dict[str, Any] | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
         request: SentRequestProfile | None | Unset = UNSET,
+        filter: dict[str, Any] | None | Unset = UNSET,
         signing_secret: str | Unset = UNSET,
         signing_secret_encoding: Literal["text"] | Unset = UNSET,
         reveal_secret: bool | Unset = UNSET,
@@ -1589,7 +1596,7 @@ class Operations:
         """
         return self._call(
             OPERATIONS["createWebhookEndpoint"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "signingSecret": signing_secret, "signingSecretEncoding": signing_secret_encoding, "revealSecret": reveal_secret, "enabled": enabled},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "filter": filter, "signingSecret": signing_secret, "signingSecretEncoding": signing_secret_encoding, "revealSecret": reveal_secret, "enabled": enabled},
             on_answer,
         )
 
@@ -1625,6 +1632,7 @@ class Operations:
         metadata: dict[str, Any] | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
         request: SentRequestProfile | None | Unset = UNSET,
+        filter: dict[str, Any] | None | Unset = UNSET,
         enabled: bool | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> WebhookEndpointDetail:
@@ -1636,7 +1644,7 @@ class Operations:
         """
         return self._call(
             OPERATIONS["updateWebhookEndpoint"],
-            {"workspace": workspace, "endpointId": endpoint_id, "ifMatch": if_match, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "enabled": enabled},
+            {"workspace": workspace, "endpointId": endpoint_id, "ifMatch": if_match, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "filter": filter, "enabled": enabled},
             on_answer,
         )
 
@@ -1932,7 +1940,7 @@ class Operations:
     ) -> ReplayCount | Replay:
         """Replay all that failed in a time
 
-        Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
+        Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
 
         Needs the permission `webhook:replay`. Counts in the rate limit `rest_write`.
         """
@@ -2856,6 +2864,7 @@ class AsyncOperations:
         metadata: dict[str, Any] | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
         request: SentRequestProfile | None | Unset = UNSET,
+        filter: dict[str, Any] | None | Unset = UNSET,
         signing_secret: str | Unset = UNSET,
         signing_secret_encoding: Literal["text"] | Unset = UNSET,
         reveal_secret: bool | Unset = UNSET,
@@ -2870,7 +2879,7 @@ class AsyncOperations:
         """
         return await self._call(
             OPERATIONS["createWebhookEndpoint"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "signingSecret": signing_secret, "signingSecretEncoding": signing_secret_encoding, "revealSecret": reveal_secret, "enabled": enabled},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "filter": filter, "signingSecret": signing_secret, "signingSecretEncoding": signing_secret_encoding, "revealSecret": reveal_secret, "enabled": enabled},
             on_answer,
         )
 
@@ -2906,6 +2915,7 @@ class AsyncOperations:
         metadata: dict[str, Any] | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
         request: SentRequestProfile | None | Unset = UNSET,
+        filter: dict[str, Any] | None | Unset = UNSET,
         enabled: bool | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> WebhookEndpointDetail:
@@ -2917,7 +2927,7 @@ class AsyncOperations:
         """
         return await self._call(
             OPERATIONS["updateWebhookEndpoint"],
-            {"workspace": workspace, "endpointId": endpoint_id, "ifMatch": if_match, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "enabled": enabled},
+            {"workspace": workspace, "endpointId": endpoint_id, "ifMatch": if_match, "url": url, "eventTypes": event_types, "description": description, "externalId": external_id, "metadata": metadata, "policy": policy, "request": request, "filter": filter, "enabled": enabled},
             on_answer,
         )
 
@@ -3213,7 +3223,7 @@ class AsyncOperations:
     ) -> ReplayCount | Replay:
         """Replay all that failed in a time
 
-        Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
+        Starts a job that makes a new delivery for each source, with its audit event. It goes only as fast as the endpoint takes it. With `dryRun` it only counts (200). What was recovered meanwhile, or is under way again, is left out, so a second job finds only what failed anew.
 
         Needs the permission `webhook:replay`. Counts in the rate limit `rest_write`.
         """
