@@ -339,6 +339,8 @@ create table posthorn.events (
   deliveries integer not null,
   missed integer not null,
   actor text collate "C" not null,
+  endpoint_ids text[],
+  retry boolean not null default true,
   purged_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null,
   constraint events_pkey PRIMARY KEY (workspace_id, id)
@@ -625,11 +627,12 @@ CREATE TRIGGER workspaces_keep_ids BEFORE UPDATE OF id ON posthorn.workspaces FO
 CREATE TRIGGER workspaces_policy AFTER UPDATE OF policy ON posthorn.workspaces FOR EACH ROW WHEN (new.policy IS DISTINCT FROM old.policy) EXECUTE FUNCTION posthorn.tell_policy();
 create type posthorn.audience as (
   workspace_id text,
-  event_type text,
+  wanted text,
   enabled text[],
   disabled text[],
   asleep smallint[],
-  used_up text
+  used_up text,
+  unknown integer
 );
 
 create type posthorn.judged_payload as (
@@ -647,6 +650,7 @@ create type posthorn.loaded as (
   test boolean,
   created_at text,
   failures integer,
+  retry boolean,
   version text,
   url text,
   enabled boolean,
@@ -685,7 +689,9 @@ create type posthorn.planned as (
   missed_ids text[],
   duplicate boolean,
   refusal posthorn.refusal,
-  actor text
+  actor text,
+  named_ids text[],
+  retry boolean
 );
 
 create type posthorn.published as (
@@ -716,11 +722,12 @@ create type posthorn.waiting as (
 -- posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
 -- posthorn.apply_keys(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
--- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
+-- posthorn.audience_of(workspace text, event_type text, except_endpoint text, named json DEFAULT NULL::json) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
--- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
+-- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]) returns void
 -- posthorn.check_quotas() returns integer
+-- posthorn.choices_text(named_ids text[], retry boolean) returns text
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.clear_doubt(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
@@ -736,10 +743,11 @@ create type posthorn.waiting as (
 -- posthorn.due_of_endpoints(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
+-- posthorn.endpoint_unknown(place integer) returns posthorn.refusal
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.events_to_judge(workspace text, past text, horizon text, types text[], sinces text[], most integer, most_bytes integer, OUT id text, OUT event_type text, OUT payload text) returns SETOF record
 -- posthorn.filter_holds(filter_path jsonpath, filter_program jsonb, judged posthorn.judged_payload) returns boolean
--- posthorn.fingerprint(event_type text, payload text) returns bytea
+-- posthorn.fingerprint(event_type text, payload text, named_ids text[], retry boolean) returns bytea
 -- posthorn.first_failing(explained text, conditions integer, judged posthorn.judged_payload) returns integer
 -- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_ready boolean, is_last boolean)
 -- posthorn.forget_starts() returns integer
@@ -749,6 +757,7 @@ create type posthorn.waiting as (
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
+-- posthorn.ids_in(named json) returns text[]
 -- posthorn.judged(payload text) returns posthorn.judged_payload
 -- posthorn.life_class() returns integer
 -- posthorn.life_lock(owner text) returns integer
@@ -760,6 +769,7 @@ create type posthorn.waiting as (
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
+-- posthorn.named_endpoints(workspace text, named json) returns SETOF posthorn.audience
 -- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
 -- posthorn.nesting_of(document jsonb, brackets integer) returns integer
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
@@ -778,14 +788,14 @@ create type posthorn.waiting as (
 -- posthorn.path_of(program jsonb, nested integer) returns jsonpath
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
--- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns posthorn.planned[]
+-- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[]) returns posthorn.planned[]
 -- posthorn.policy_version(own jsonb, inherited jsonb) returns bigint
--- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
--- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
--- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true) returns SETOF posthorn.outcome
--- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
+-- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text, endpoint_ids text[] DEFAULT NULL::text[], retry boolean DEFAULT true) returns posthorn.published
+-- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text, endpoint_ids json[], retries boolean[]) returns SETOF posthorn.published
+-- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true, endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.outcome
+-- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer, endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
--- posthorn.publish_planned(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
+-- posthorn.publish_planned(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[], endpoint_ids json[], retries boolean[]) returns posthorn.planned[]
 -- posthorn.published_or_raise(one posthorn.planned, place text) returns posthorn.published
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
@@ -793,6 +803,7 @@ create type posthorn.waiting as (
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
+-- posthorn.refusal_of_named(named json) returns posthorn.refusal
 -- posthorn.release_shard(given smallint, last_owner text) returns void
 -- posthorn.remove_deleted(most integer, within interval) returns boolean
 -- posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
@@ -827,8 +838,8 @@ create type posthorn.waiting as (
 -- posthorn.take_sleep_locks(shards integer[]) returns TABLE(shard integer, taken boolean)
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
--- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
--- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns SETOF posthorn.outcome
+-- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text, endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.published
+-- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.outcome
 -- posthorn.try_share_sleep_lock(shard smallint) returns boolean
 -- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean

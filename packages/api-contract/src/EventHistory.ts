@@ -33,6 +33,15 @@ export const Event = Schema.Struct({
   traceId: TraceId.annotations({
     description: "Of the call that published it; its deliveries send it as `x-trace-id`."
   }),
+  endpointIds: NullOr(
+    Schema.Array(Schema.String),
+    "The endpoints that its publish named; null when it named none: then all that matched got it.",
+    null
+  ),
+  retry: Schema.Boolean.annotations({
+    description: "False: the publish asked for one attempt of each delivery.",
+    examples: [true]
+  }),
   actor: Schema.Struct(actorFields).annotations({
     description: "Who published it; of an event published in SQL the role of the database's session."
   }),

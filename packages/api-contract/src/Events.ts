@@ -14,7 +14,7 @@ import { Id, TypeOfEvent } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, JsonValue, Slug, Storable, strictRequest, withStatus } from "./Shapes.ts"
+import { IdParam, idempotencyKey, JsonValue, Slug, Storable, strictRequest, withStatus } from "./Shapes.ts"
 
 const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
@@ -23,17 +23,37 @@ const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255))
   message: () => "Expected 1 to 255 characters, all valid Unicode and none NUL"
 })
 
+const EndpointIds = Schema.Array(IdParam("endpoint"))
+  .pipe(
+    Schema.minItems(1),
+    Schema.maxItems(100),
+    Schema.filter((ids) => new Set(ids).size === ids.length, { jsonSchema: { uniqueItems: true } })
+  )
+  .annotations({
+    description:
+      "Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it.",
+    examples: [[exampleId("endpoint")]],
+    message: () => "Expected the ids of 1 to 100 endpoints, each once"
+  })
+
 export const PublishEvent = Schema.Struct({
   eventType: EventType,
   payload: JsonValue,
-  idempotencyKey: Schema.optional(IdempotencyKey)
+  idempotencyKey: Schema.optional(IdempotencyKey),
+  endpointIds: Schema.optional(EndpointIds),
+  retry: Schema.optional(
+    Schema.Boolean.annotations({
+      description: "False: one attempt. Replays of it follow the endpoint's policy.",
+      jsonSchema: { default: true }
+    })
+  )
 }).annotations({ identifier: "PublishEvent" })
 
 const PublishedEvent = Schema.Struct({
   id: Id("event"),
   eventType: TypeOfEvent,
   deliveryIds: Schema.Array(Schema.String).annotations({
-    description: "One delivery for each enabled endpoint that matches.",
+    description: "One delivery for each enabled endpoint that matches, or is named.",
     examples: [[exampleId("delivery")]]
   }),
   duplicate: Schema.Boolean.annotations({
@@ -53,7 +73,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
   .annotate(OpenApi.Summary, "Publish an event")
   .annotate(
     OpenApi.Description,
-    "Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here."
+    "Queues one delivery for each enabled endpoint whose subscriptions match, or that `endpointIds` names. Once this is answered, the event is durable. The payload reaches receivers exactly as written here."
   )
   .annotateContext(
     operation({

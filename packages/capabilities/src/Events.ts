@@ -3,7 +3,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { EventInDelivery, EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
-import type { EventId } from "@posthorn/domain/Ids"
+import type { EndpointId, EventId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
@@ -28,7 +28,17 @@ export interface NewEvent {
   readonly eventType: string
   readonly payload: JsonText
   readonly idempotencyKey?: string | undefined
+  readonly endpointIds?: ReadonlyArray<EndpointId> | undefined
+  readonly retry?: boolean | undefined
 }
+
+const rowOf = ({ endpointIds, eventType, idempotencyKey, payload, retry }: NewEvent) => ({
+  eventType,
+  payload,
+  idempotencyKey: idempotencyKey ?? null,
+  endpointIds: endpointIds ?? null,
+  retry: retry ?? true
+})
 
 interface EventQuery extends ListQuery, Times {
   readonly eventType?: string | undefined
@@ -102,10 +112,10 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     const { fanOut } = (yield* InstallationPolicy).limits
 
     /** Stores the event and queues a delivery for each enabled endpoint that matches. When this returns, they are durable. */
-    const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
+    const publish = (published: NewEvent) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, connection, traceId, workspaceId }) => {
-        if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
-        const event = { eventType, payload, idempotencyKey: idempotencyKey ?? null }
+        const event = rowOf(published)
+        if (isReserved(event.eventType)) return Effect.fail(invalid("/eventType", RESERVED))
         const publishing = events.publish({
           ...{ workspaceId, connection, event, actor, traceId },
           mostDeliveries: fanOut
@@ -126,7 +136,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
         isReserved(eventType) ? [{ path: `/events/${index}/eventType`, message: RESERVED }] : []
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
-      const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
+      const rows = batch.map(rowOf)
       const items = yield* checks.checked(
         workspaceId,
         null,

@@ -82,7 +82,7 @@ it.scoped("§6.2 a publish costs at most 50 µs more with a schema and 1 KB, and
       checks.checked(
         "wsp_1" as never,
         "connection",
-        [{ eventType, payload, idempotencyKey: null }],
+        [{ eventType, payload, idempotencyKey: null, endpointIds: null, retry: true }],
         () => "",
         publish
       )

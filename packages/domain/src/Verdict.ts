@@ -94,6 +94,8 @@ export interface Tried {
   readonly deliveryId: string
   /** From 1. */
   readonly ordinal: number
+  /** False: the publish asked for one attempt. */
+  readonly retry: boolean
   /** When it is judged, in milliseconds since 1970. */
   readonly now: number
 }
@@ -130,7 +132,7 @@ const disablesOf = ({ disableAfter, onGone }: PolicyInForce, seen: Observation):
 }
 
 const waitOf = (policy: PolicyInForce, tried: Tried, seen: Observation): number | null => {
-  const wait = policy.waitsMs[tried.ordinal - 1]
+  const wait = tried.retry ? policy.waitsMs[tried.ordinal - 1] : undefined
   if (wait === undefined) return null
   const drawn = policy.jitter === 0 ? wait : wait * (1 + policy.jitter * draw(tried))
   return Math.round(policy.honorRetryAfter ? Math.max(drawn, askedFor(seen, tried.now)) : drawn)

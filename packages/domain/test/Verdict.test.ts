@@ -13,10 +13,10 @@ const defaults = { retryDelayMs: 30_000, requestTimeoutMs: 10_000 }
 const NOW = Date.UTC(2026, 0, 1)
 const DELIVERY = "whd_0643f1a2b3c4d5e6f708192a3b4c5"
 
-const under = (policy: DeliveryPolicy | null) => {
+const under = (policy: DeliveryPolicy | null, retry = true) => {
   const held = inForce(policy, null, defaults)
   return (ordinal: number, seen: Observation, deliveryId = DELIVERY) =>
-    judge(held, { deliveryId, ordinal, now: NOW }, seen)
+    judge(held, { deliveryId, ordinal, retry, now: NOW }, seen)
 }
 const TWENTY = { kind: "failures", count: 20 } as const
 const byDefault = under(null)
@@ -146,7 +146,7 @@ describe("Verdict", () => {
       const policy = inForce(null, null, { ...defaults, retryDelayMs })
       const seen = { ...answered(429), responseHeaders: JSON.stringify({ "retry-after": retryAfter }) }
 
-      const { waitMs } = judge(policy, { deliveryId: DELIVERY, ordinal, now: NOW }, seen)
+      const { waitMs } = judge(policy, { deliveryId: DELIVERY, ordinal, retry: true, now: NOW }, seen)
 
       assert.strictEqual(waitMs, Math.min(ordinal, 6) * retryDelayMs)
     }
@@ -167,6 +167,23 @@ describe("Verdict", () => {
     )
     assert.isTrue(under({ retries: { kind: "none" } })(1, answered(500)).exhausted)
   })
+
+  it.prop(
+    "§3.1 judges the one attempt of a publish without retries as the policy `none` does",
+    [
+      fc.constantFrom(200, 302, 404, 408, 410, 429, 500),
+      fc.constantFrom<"standard" | "patient" | "none">("standard", "patient", "none")
+    ],
+    ([status, kind]) => {
+      const policy = { onGone: "disable", honorRetryAfter: true, retries: { kind } } as const
+      const seen = { ...answered(status), responseHeaders: '{"retry-after":"60"}' }
+
+      assert.deepStrictEqual(
+        under(policy, false)(1, seen),
+        under({ ...policy, retries: { kind: "none" } })(1, seen)
+      )
+    }
+  )
 
   it("§3.5 draws each wait evenly between itself and (1 + jitter) times itself, the same for the same attempt", () => {
     const jittered = under({ retries: { kind: "waits", seconds: [100, 100] }, jitter: 0.5 })

@@ -146,6 +146,10 @@ create table posthorn.events (
   missed integer not null,
   -- Type, transport and id, separated by spaces.
   actor text collate "C" not null,
+  -- The endpoints that the publish named, as given; null: those that match.
+  endpoint_ids text[],
+  -- False: a delivery that the publish made has one attempt.
+  retry boolean not null default true,
   purged_at timestamptz(3),
   created_at timestamptz(3) not null
 -- A vacuum reads only new pages. Unvacuumed rows make counting a type's last day 35 times slower.

@@ -1,7 +1,7 @@
 -- The one way an event enters: publish functions for REST, for MCP and for applications' own transactions.
 --
 -- One transaction holds the event, a pending delivery and a queue row for each enabled endpoint that matches, and a missed
--- event for each disabled one.
+-- event for each disabled one. Where the publish names endpoints, these get the event whatever they subscribe to.
 -- Refusals have a SQLSTATE: PH400 not valid (the hint names the member) · PH404 no such workspace · PH409 idempotency key of
 -- another event · PH413 more than `most_deliveries` (null: no limit) · PH429 quota used up (the hint names it).
 --
@@ -87,10 +87,23 @@ returns posthorn.refusal language sql immutable parallel safe
       then row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal
   end;
 
--- What one event will create. A refused event and a duplicate create nothing.
+-- Why a list of named endpoints is invalid, or null.
+create function posthorn.refusal_of_named(named json) returns posthorn.refusal language sql immutable strict parallel safe
+  return case when case when json_typeof(named) = 'array'
+        then (select count(*) not between 1 and 100 or count(*) > count(distinct id) from json_array_elements_text(named) id)
+        else true end
+    then row('PH400', 'Expected the ids of 1 to 100 endpoints, each once', '/endpointIds')::posthorn.refusal end;
+
+-- A function of its own: within the plan of `posthorn.plan` the query costs each call 10 us, also without names.
+create function posthorn.ids_in(named json) returns text[] language sql immutable strict parallel safe
+  return array(select json_array_elements_text(named));
+
+-- What one event will create. A refused event and a duplicate create nothing. `endpoint_ids` get the deliveries, `named_ids` are those
+-- that the publish named, or null.
 create type posthorn.planned as (
   index integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
-  endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text
+  endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text,
+  named_ids text[], retry boolean
 );
 
 -- The id comes last: names of roles may contain spaces.
@@ -128,9 +141,10 @@ begin
   if asleep is not null then perform posthorn.notify_sleepers(asleep); end if;
 end $$;
 
--- Matching endpoints by id, and the shards (`asleep`) whose worker must be notified. No row: the workspace is gone.
+-- Who gets an event: endpoints by id, and the shards (`asleep`) whose worker must be notified. `wanted`: the event type, or the JSON
+-- list of named endpoints. `unknown`: the position of the first named endpoint that does not exist. No row: the workspace is gone.
 create type posthorn.audience as (
-  workspace_id text, event_type text, enabled text[], disabled text[], asleep smallint[], used_up text
+  workspace_id text, wanted text, enabled text[], disabled text[], asleep smallint[], used_up text, unknown integer
 );
 
 -- Locks the endpoints as a foreign key would, so neither they nor the workspace can be deleted before the caller commits.
@@ -141,7 +155,7 @@ create type posthorn.audience as (
 create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up
+  select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up, null::integer
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep
@@ -162,14 +176,38 @@ begin atomic
   where w.id = workspace;
 end;
 
+-- The same for endpoints that the publish names.
+create function posthorn.named_endpoints(workspace text, named json) returns setof posthorn.audience
+language sql stable rows 1
+begin atomic
+  select w.id, named::text, a.enabled, a.disabled, a.asleep, w.used_up, a.unknown
+  from posthorn.workspaces w cross join lateral (
+    select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
+      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep,
+      min(n.place) filter (where e.id is null)::integer as unknown
+    from (
+      select n.id collate "C" as id, n.place from json_array_elements_text(named) with ordinality as n(id, place) order by 1
+    ) n left join lateral (
+      select e.id, e.enabled, posthorn.shard_of(e.id) as shard from posthorn.endpoints e
+      where e.workspace_id = w.id and e.id = n.id for key share
+    ) e on true
+  ) a
+  where w.id = workspace;
+end;
+
 -- The generic plan is forced: otherwise each call would plan anew, which takes 0.3 ms. The rest of a call takes 0.1 ms.
-create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
+create function posthorn.audience_of(workspace text, event_type text, except_endpoint text, named json default null)
+returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
   audience posthorn.audience;
 begin
-  select * into audience from posthorn.matching_endpoints(workspace, event_type, except_endpoint);
+  if named is null then
+    select * into audience from posthorn.matching_endpoints(workspace, event_type, except_endpoint);
+  else
+    select * into audience from posthorn.named_endpoints(workspace, named);
+  end if;
   return audience;
 end $$;
 
@@ -180,6 +218,9 @@ create function posthorn.quota_exceeded(quota text) returns posthorn.refusal lan
   return row('PH429', case quota
     when 'waiting' then 'As many deliveries of this workspace wait as may wait: publish again once some are made'
     else 'This workspace keeps as many bytes of payloads as it may keep' end, quota)::posthorn.refusal;
+
+create function posthorn.endpoint_unknown(place integer) returns posthorn.refusal language sql immutable parallel safe
+  return row('PH400', 'No endpoint of this workspace has this id', '/endpointIds/' || place - 1)::posthorn.refusal;
 
 create function posthorn.workspace_gone() returns posthorn.refusal language sql immutable parallel safe
   return row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal;
@@ -194,17 +235,18 @@ begin
   return array(
     select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
         then row(p.index, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
-          posthorn.workspace_gone(), null)::posthorn.planned
+          posthorn.workspace_gone(), null, null, null)::posthorn.planned
         else p end
     from unnest(plan) p order by p.index
   );
 end $$;
 
--- What each event will create. A refused event locks no endpoint and notifies no worker. Any number of events takes two statements.
--- Their plan is generic, because a custom plan would be made for each call.
+-- What each event will create. A refused event locks no endpoint and notifies no worker, unless it names an endpoint that does not
+-- exist. Any number of events takes two statements, and a third where endpoints are named. Their plan is generic, because a custom
+-- plan would be made for each call.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, actors text[]
+  most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
@@ -216,15 +258,25 @@ declare
   began bigint;
 begin
   with given as materialized (
-    select g.index, g.workspace, g.event_type, posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id) as fault
+    select g.index, g.workspace, g.event_type, i.named, coalesce(
+        posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id), posthorn.refusal_of_named(i.named)) as fault
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids)
       with ordinality as g(workspace, event_type, payload, key, trace_id, index)
-    cross join lateral (select g.payload::text as payload offset 0) i
+    cross join lateral (select g.payload::text as payload, endpoint_ids[g.index] as named offset 0) i
   )
   select array(select g.fault from given g order by g.index), array(
-    select a from (select distinct g.workspace, g.event_type from given g where (g.fault).code is null) k
+    select a from (select distinct g.workspace, g.event_type from given g where (g.fault).code is null and g.named is null) k
     cross join lateral posthorn.matching_endpoints(k.workspace, k.event_type, null) a
   ) into faults, audiences;
+  if num_nonnulls(variadic endpoint_ids) > 0 then
+    audiences := audiences || array(
+      select a from (
+        select distinct g.workspace, g.named::text as named
+        from unnest(workspaces, endpoint_ids, faults) as g(workspace, named, code, message, hint)
+        where g.code is null and g.named is not null
+      ) k cross join lateral posthorn.named_endpoints(k.workspace, k.named::json) a
+    );
+  end if;
   foreach one in array audiences loop
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;
     if one.enabled is null and one.disabled is null then unwanted := unwanted || one.workspace_id; end if;
@@ -236,15 +288,17 @@ begin
     select row(g.index, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
       g.key, a.enabled,
       case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.index) from unnest(a.enabled)) end,
-      a.disabled, false, r.refusal, g.actor)::posthorn.planned
+      a.disabled, false, r.refusal, g.actor,
+      case when g.code is null then posthorn.ids_in(i.named) end, retries[g.index])::posthorn.planned
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, actors, faults)
       with ordinality as g(workspace, event_type, payload, key, trace_id, actor, code, message, hint, index)
-    cross join lateral (select posthorn.id_of('evt_', began + g.index) as id offset 0) i
-    left join unnest(audiences) a on a.workspace_id = g.workspace and a.event_type = g.event_type
+    cross join lateral (select posthorn.id_of('evt_', began + g.index) as id, endpoint_ids[g.index] as named offset 0) i
+    left join unnest(audiences) a on a.workspace_id = g.workspace and a.wanted = coalesce(i.named::text, g.event_type)
     cross join lateral (
       select case
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
         when a.workspace_id is null then posthorn.workspace_gone()
+        when a.unknown is not null then posthorn.endpoint_unknown(a.unknown)
         when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
       end as refusal offset 0
@@ -267,9 +321,10 @@ begin
     delivered := delivered or coalesce(cardinality(one.delivery_ids), 0) > 0;
     missed := missed or one.missed_ids is not null;
   end loop;
-  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
+  insert into posthorn.events
+    (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, endpoint_ids, retry, created_at)
   select p.workspace_id, p.id, p.event_type, p.payload, p.trace_id, coalesce(cardinality(p.delivery_ids), 0),
-    coalesce(cardinality(p.missed_ids), 0), p.actor, posthorn.made_at(p.id)
+    coalesce(cardinality(p.missed_ids), 0), p.actor, p.named_ids, p.retry is not false, posthorn.made_at(p.id)
   from unnest(plan) p;
   if delivered then
     insert into posthorn.deliveries
@@ -306,11 +361,18 @@ begin
   end if;
   perform posthorn.store_planned(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
     audience.enabled, (select array_agg(posthorn.id_of('whd_', began)) from unnest(audience.enabled)), audience.disabled,
-    false, null, actor)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
+    false, null, actor, null, null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
 
-create function posthorn.fingerprint(event_type text, payload text) returns bytea language sql immutable parallel safe
-  return sha256(convert_to(event_type || E'\n' || posthorn.compact_json(payload), 'UTF8'));
+-- Named endpoints compare as a set.
+create function posthorn.choices_text(named_ids text[], retry boolean) returns text language sql immutable parallel safe
+  return E'\n' || coalesce((select string_agg(id, ' ' order by id collate "C") from unnest(named_ids) id), '') || E'\n' || (retry is not false);
+
+-- Neither `compact_json` nor an event type has line breaks. An event without choices has the fingerprint of its type and payload.
+create function posthorn.fingerprint(event_type text, payload text, named_ids text[], retry boolean) returns bytea
+language sql immutable parallel safe
+  return sha256(convert_to(event_type || E'\n' || posthorn.compact_json(payload)
+    || case when named_ids is null and retry is not false then '' else posthorn.choices_text(named_ids, retry) end, 'UTF8'));
 
 -- Takes each key once, and waits for keys of open transactions. All callers take keys in one order, so they cannot deadlock.
 create function posthorn.take_keys(plan posthorn.planned[], moment timestamptz) returns void
@@ -318,7 +380,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into posthorn.idempotency_keys as k (workspace_id, key, fingerprint, event_id, delivery_ids, created_at)
   select distinct on (p.workspace_id, p.key collate "C") p.workspace_id, p.key,
-    posthorn.fingerprint(p.event_type, p.payload), p.id, coalesce(p.delivery_ids, '{}'), moment
+    posthorn.fingerprint(p.event_type, p.payload, p.named_ids, p.retry), p.id, coalesce(p.delivery_ids, '{}'), moment
   from unnest(plan) p where p.key is not null and (p.refusal).code is null
   order by p.workspace_id, p.key collate "C", p.index
   on conflict (workspace_id, key) do update
@@ -360,19 +422,19 @@ begin
       coalesce(k.event_id <> p.id, false),
       case
         -- An event's own new key is not compared: the fingerprint of 1 MiB takes as long as everything else.
-        when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
+        when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload, p.named_ids, p.retry)
           then row('PH409', 'The idempotency key was used for another event', '/idempotencyKey')::posthorn.refusal
         when k.event_id is not null then null
         when p.index = any (held)
           then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
         else p.refusal
-      end, p.actor)::posthorn.planned
+      end, p.actor, p.named_ids, p.retry)::posthorn.planned
     from unnest(plan) p
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
       where k.workspace_id = p.workspace_id and k.key = p.key and k.created_at > moment - interval '24 hours'
-        -- A duplicate makes no deliveries, so no limit refuses it.
-        and coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') offset 0
+        -- A duplicate makes no deliveries, so no limit refuses it, nor does an endpoint that was deleted since.
+        and (coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') or (p.refusal).hint ^@ '/endpointIds/') offset 0
     ) k on true
     order by p.index
   );
@@ -380,11 +442,11 @@ end $$;
 
 create function posthorn.publish_planned(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, patient boolean, actors text[]
+  most_deliveries integer, patient boolean, actors text[], endpoint_ids json[], retries boolean[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
-    actors);
+    actors, endpoint_ids, retries);
   -- After `plan` has notified the workers, because they read what is due from the time of the notification on.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
@@ -404,7 +466,7 @@ end $$;
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
--- Publishes one event without a key. Null, and nothing stored, if the event is refused or over a limit: publish_planned then finds
+-- Publishes one event without a key or choices. Null, and nothing stored, if the event is refused or over a limit: publish_planned then finds
 -- the reason. For few endpoints, single statements take half as long as store_planned. A notification that names its delivery saves
 -- the worker a poll.
 create function posthorn.publish_one(
@@ -437,7 +499,7 @@ begin
     if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
     perform posthorn.store_planned(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
-      audience.disabled, false, null, actor)::posthorn.planned], moment);
+      audience.disabled, false, null, actor, null, null)::posthorn.planned], moment);
   else
     insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
     values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, actor, moment);
@@ -466,13 +528,16 @@ create type posthorn.outcome as (
 -- a refusal that left nothing behind. `patient`: see apply_keys. After an exception, retry the events one by one.
 create function posthorn.publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, actors text[], patient boolean default true
+  most_deliveries integer, actors text[], patient boolean default true, endpoint_ids json[] default null,
+  retries boolean[] default null
 ) returns setof posthorn.outcome
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   one posthorn.published;
 begin
-  if cardinality(event_types) = 1 and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
+  if cardinality(event_types) = 1 and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0
+    and endpoint_ids[1] is null and retries[1] is not false
+  then
     one := posthorn.publish_one(workspaces[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries,
       actors[1]);
     if one is not null then
@@ -484,12 +549,12 @@ begin
     select p.index, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
     from unnest(posthorn.publish_planned(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
-      patient, actors)) p;
+      patient, actors, endpoint_ids, retries)) p;
 end $$;
 
 -- Refuses a batch before making its deliveries. Events with known keys are not counted.
 create function posthorn.check_fan_out(
-  workspace text, event_types text[], idempotency_keys text[], most_deliveries integer
+  workspace text, event_types text[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   planned bigint;
@@ -497,13 +562,13 @@ declare
 begin
   select sum(k.events * cardinality(a.enabled)) into planned
   from (
-    select i.event_type, count(*) as events
-    from unnest(event_types, idempotency_keys) as i(event_type, key)
-    where not exists (
+    select i.event_type, i.named::text as named, count(*) as events
+    from unnest(event_types, idempotency_keys, endpoint_ids) as i(event_type, key, named)
+    where posthorn.refusal_of_named(i.named) is null and not exists (
       select from posthorn.idempotency_keys k
       where k.workspace_id = workspace and k.key = i.key and k.created_at > clock_timestamp() - interval '24 hours')
-    group by 1
-  ) k cross join lateral posthorn.audience_of(workspace, k.event_type, null) a;
+    group by 1, 2
+  ) k cross join lateral posthorn.audience_of(workspace, k.event_type, null, k.named::json) a;
   if planned > most_deliveries then
     refusal := posthorn.too_many(planned, most_deliveries);
     raise exception '%', refusal.message using errcode = refusal.code;
@@ -525,7 +590,7 @@ end $$;
 
 create function posthorn.publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer,
-  actor text
+  actor text, endpoint_ids json[], retries boolean[]
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -533,10 +598,11 @@ declare
   one posthorn.planned;
 begin
   if most_deliveries is not null then
-    perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries);
+    perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries, endpoint_ids);
   end if;
   foreach one in array posthorn.publish_planned(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
-    array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]))
+    array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]),
+    endpoint_ids, retries)
   loop
     return next posthorn.published_or_raise(one, '/' || one.index - 1);
   end loop;
@@ -558,18 +624,19 @@ create function posthorn.sql_actor() returns text language sql stable
 
 create function posthorn.publish_events(
   workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
-  most_deliveries integer default null
+  most_deliveries integer default null, endpoint_ids json[] default null, retries boolean[] default null
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
   return query select * from posthorn.publish_all(posthorn.workspace_of(workspace_slug), event_types, payloads,
-    idempotency_keys, trace_id, most_deliveries, posthorn.sql_actor());
+    idempotency_keys, trace_id, most_deliveries, posthorn.sql_actor(), endpoint_ids, retries);
 end $$;
 
 -- Publishes one event, in the transaction that makes the event true:
 --   select * from posthorn.publish('acme', 'invoice.paid', '{"id": 7}', 'invoice-7-paid');
 create function posthorn.publish(
-  workspace_slug text, event_type text, payload json, idempotency_key text default null, trace_id text default null
+  workspace_slug text, event_type text, payload json, idempotency_key text default null, trace_id text default null,
+  endpoint_ids text[] default null, retry boolean default true
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -578,12 +645,12 @@ declare
     (select w.id from posthorn.workspaces w where w.slug = workspace_slug), posthorn.workspace_of(workspace_slug));
   one posthorn.published;
 begin
-  if idempotency_key is null then
+  if idempotency_key is null and endpoint_ids is null and retry is not false then
     one := posthorn.publish_one(workspace, event_type, payload::text, trace_id, null, posthorn.sql_actor());
     if one is not null then return one; end if;
   end if;
   return posthorn.published_or_raise((posthorn.publish_planned(array[workspace], array[event_type], array[payload], array[idempotency_key],
-    array[trace_id], null, true, array[posthorn.sql_actor()]))[1], '');
+    array[trace_id], null, true, array[posthorn.sql_actor()], array[to_json(endpoint_ids)], array[retry]))[1], '');
 end $$;
 
 -- Whether a payload has this value at `path`, the parts of a JSON Pointer. Numbers are equal by value. False for a payload with
@@ -611,24 +678,24 @@ end $$;
 -- `publish_all` that waits at most 100 ms for other transactions' locks. Then it fails with 55P03, and can be repeated.
 create function posthorn.try_publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
-  most_deliveries integer, actor text
+  most_deliveries integer, actor text, endpoint_ids json[] default null, retries boolean[] default null
 ) returns setof posthorn.published
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 begin
   return query select * from posthorn.publish_all(workspace, event_types, payloads, idempotency_keys, trace_id,
-    most_deliveries, actor);
+    most_deliveries, actor, endpoint_ids, retries);
 end $$;
 
 -- `publish_each` that waits only 20 ms for a lock, because all its events wait together. It fails with 55P03 if an endpoint or
 -- workspace is being deleted.
 create function posthorn.try_publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, actors text[]
+  most_deliveries integer, actors text[], endpoint_ids json[] default null, retries boolean[] default null
 ) returns setof posthorn.outcome
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $$
 begin
   return query select * from posthorn.publish_each(workspaces, event_types, payloads, idempotency_keys, trace_ids,
-    most_deliveries, actors, false);
+    most_deliveries, actors, false, endpoint_ids, retries);
 end $$;
 
 revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.publish_all, posthorn.try_publish_all,

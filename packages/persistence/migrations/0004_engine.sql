@@ -157,7 +157,7 @@ begin
 end $$;
 
 create type posthorn.loaded as (
-  index integer, event_type text, payload text, trace_id text, test boolean, created_at text, failures integer,
+  index integer, event_type text, payload text, trace_id text, test boolean, created_at text, failures integer, retry boolean,
   version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea,
   policy text, workspace_policy text, policy_version text, slug text, request text, request_secrets bytea
 );
@@ -174,20 +174,20 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 begin
   return query
     select w.index::integer, d.event_type, case when octet_length(d.payload) <= 65536 then d.payload end, d.trace_id,
-      d.test, case when e.request is not null then to_char(coalesce(
-        (select v.created_at from posthorn.events v where v.workspace_id = d.workspace_id and v.id = d.event_id), d.created_at
-      ) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
-      e.consecutive_failures, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,
+      d.test, case when e.request is not null then to_char(d.happened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
+      e.consecutive_failures, d.retry, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,
       n.workspace_policy::text, posthorn.policy_version(n.policy, n.workspace_policy)::text, n.slug, n.request::text,
       n.request_secrets
     from unnest(workspaces, deliveries, endpoints, attempts, known) with ordinality
       as w(workspace_id, delivery_id, endpoint_id, attempts, known, index)
     cross join lateral (
-      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id, d.event_id is null as test, d.created_at,
-        coalesce(d.payload, (
-          select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id
-        )) as payload
-      from posthorn.deliveries d
+      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id is null as test,
+        coalesce(v.created_at, d.created_at) as happened_at, coalesce(d.payload, v.payload) as payload,
+        v.retry is not false or d.replayed_from is not null or d.replay_id is not null as retry
+      from posthorn.deliveries d left join lateral (
+        select e.payload, e.retry, e.created_at from posthorn.events e
+        where e.workspace_id = d.workspace_id and e.id = d.event_id offset 0
+      ) v on true
       where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.endpoint_id = w.endpoint_id
         and d.attempts = w.attempts and d.status in ('pending', 'failed') offset 0
     ) d

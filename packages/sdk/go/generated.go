@@ -511,6 +511,10 @@ type PublishEvent struct {
 	Payload any `json:"payload"`
 	// Publishing again with the same key within 24 hours creates nothing and gives the first answer.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
+	// Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it.
+	EndpointIds []string `json:"endpointIds,omitempty"`
+	// False: one attempt. Replays of it follow the endpoint's policy.
+	Retry *bool `json:"retry,omitempty"`
 }
 
 type PublishedEvent struct {
@@ -518,7 +522,7 @@ type PublishedEvent struct {
 	ID string `json:"id"`
 	// Dotted words such as `invoice.paid`.
 	EventType string `json:"eventType"`
-	// One delivery for each enabled endpoint that matches.
+	// One delivery for each enabled endpoint that matches, or is named.
 	DeliveryIds []string `json:"deliveryIds"`
 	// Whether the idempotency key had been used: then nothing was created.
 	Duplicate bool `json:"duplicate"`
@@ -539,6 +543,10 @@ type Event struct {
 	Payload any `json:"payload"`
 	// Of the call that published it; its deliveries send it as `x-trace-id`.
 	TraceID string `json:"traceId"`
+	// The endpoints that its publish named; null when it named none: then all that matched got it.
+	EndpointIds []string `json:"endpointIds"`
+	// False: the publish asked for one attempt of each delivery.
+	Retry bool `json:"retry"`
 	// Who published it; of an event published in SQL the role of the database's session.
 	Actor EventActor `json:"actor"`
 	// When it was published.
@@ -2039,11 +2047,15 @@ type PublishEventParams struct {
 	EventType      string  `json:"eventType"`
 	// Any JSON value, carried exactly as it was written.
 	Payload any `json:"payload"`
+	// Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it.
+	EndpointIds []string `json:"endpointIds,omitempty"`
+	// False: one attempt. Replays of it follow the endpoint's policy.
+	Retry *bool `json:"retry,omitempty"`
 }
 
 // PublishEvent: Publish an event
 //
-// Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
+// Queues one delivery for each enabled endpoint whose subscriptions match, or that `endpointIds` names. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
 //
 // Needs the permission `event:publish`. Counts in the rate limit `event_publish`.
 func (client *Client) PublishEvent(ctx context.Context, params PublishEventParams) (*PublishedEvent, error) {

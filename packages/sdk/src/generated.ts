@@ -534,6 +534,10 @@ export interface PublishEvent {
   readonly payload: unknown
   /** Publishing again with the same key within 24 hours creates nothing and gives the first answer. */
   readonly idempotencyKey?: string
+  /** Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it. */
+  readonly endpointIds?: ReadonlyArray<string>
+  /** False: one attempt. Replays of it follow the endpoint's policy. */
+  readonly retry?: boolean
 }
 
 export interface PublishedEvent {
@@ -541,7 +545,7 @@ export interface PublishedEvent {
   readonly id: string
   /** Dotted words such as `invoice.paid`. */
   readonly eventType: string
-  /** One delivery for each enabled endpoint that matches. */
+  /** One delivery for each enabled endpoint that matches, or is named. */
   readonly deliveryIds: ReadonlyArray<string>
   /** Whether the idempotency key had been used: then nothing was created. */
   readonly duplicate: boolean
@@ -562,6 +566,10 @@ export interface Event {
   readonly payload: unknown
   /** Of the call that published it; its deliveries send it as `x-trace-id`. */
   readonly traceId: string
+  /** The endpoints that its publish named; null when it named none: then all that matched got it. */
+  readonly endpointIds: ReadonlyArray<string> | null
+  /** False: the publish asked for one attempt of each delivery. */
+  readonly retry: boolean
   /** Who published it; of an event published in SQL the role of the database's session. */
   readonly actor: EventActor
   /** When it was published. */
@@ -1612,6 +1620,10 @@ export interface PublishEventParams {
   readonly eventType: EventType
   /** Any JSON value, carried exactly as it was written. */
   readonly payload: unknown
+  /** Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it. */
+  readonly endpointIds?: ReadonlyArray<string>
+  /** False: one attempt. Replays of it follow the endpoint's policy. */
+  readonly retry?: boolean
 }
 
 export interface PublishEventsParams {
@@ -2191,7 +2203,7 @@ export interface Operations {
   /**
    * Publish an event
    *
-   * Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
+   * Queues one delivery for each enabled endpoint whose subscriptions match, or that `endpointIds` names. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
    *
    * Needs the permission `event:publish`. Counts in the rate limit `event_publish`.
    */

@@ -166,6 +166,28 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     })
   )
 
+  it.scoped("§3.1 makes one attempt for a publish without retries; a replay of it follows the policy", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/503"))
+      const [{ ids }] = yield* sql<{ ids: ReadonlyArray<string> }>`
+        select delivery_ids as ids from posthorn.publish(${acme.slug}, 'invoice.paid', '1', retry => false)`.pipe(
+        Effect.map(([row]) => [row!] as const)
+      )
+
+      yield* worker({ retryDelayMs: 1 })
+      yield* until(statuses(acme), ([status]) => status === "dead_lettered")
+      expect(yield* attempts(acme)).toHaveLength(1)
+      yield* sql`select posthorn.replay(${acme.id}, ${endpointId}, ${ids}, '{}', null, 'operator', 'operator', 'rest',
+        '0af7651916cd43dd8448eb211c80319c', null, null, null)`
+      yield* until(statuses(acme), (all) => all.join() === "dead_lettered,dead_lettered")
+
+      expect(receiver.received).toHaveLength(8)
+    })
+  )
+
   it.scoped("§3.1 does not retry after 404, nor after a refused URL, to which it opens no connection", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()

@@ -120,6 +120,10 @@ const sendCommand = asking(
     payload: Args.optional(id("payload", "JSON, or - for standard input.")),
     file: maybe("file", "Reads the payload from a file."),
     key: maybe("idempotency-key", "Publishing again under it within 24 hours creates nothing."),
+    endpoints: text("endpoint", "Goes to this endpoint, whatever it wants; may be repeated.").pipe(
+      Options.repeated
+    ),
+    once: flag("no-retry", "One attempt for each delivery."),
     json
   },
   async (given) => (await import("../remote/Send.ts")).send(given)

@@ -12,6 +12,8 @@ export interface Send {
   readonly payload: Option.Option<string>
   readonly file: Option.Option<string>
   readonly key: Option.Option<string>
+  readonly endpoints: ReadonlyArray<string>
+  readonly once: boolean
   readonly json: boolean
 }
 
@@ -52,14 +54,16 @@ export const send = (given: Send) =>
   Effect.gen(function* () {
     const payload = yield* Effect.flatMap(payloadOf(given), checked)
     const { sendText, slug } = yield* Posthorn
-    const key = Option.match(given.key, {
-      onNone: () => "",
-      onSome: (text) => `,"idempotencyKey":${JSON.stringify(text)}`
+    const choices = JSON.stringify({
+      eventType: given.type,
+      idempotencyKey: Option.getOrUndefined(given.key),
+      endpointIds: given.endpoints.length === 0 ? undefined : given.endpoints,
+      retry: given.once ? false : undefined
     })
     const text = yield* sendText(
       "POST",
       `/workspaces/${encodeURIComponent(slug)}/events`,
-      `{"eventType":${JSON.stringify(given.type)},"payload":${payload}${key}}`
+      `${choices.slice(0, -1)},"payload":${payload}}`
     )
     yield* print(given.json, text, () => shown(JSON.parse(text) as Published))
   })

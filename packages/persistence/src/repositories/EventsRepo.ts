@@ -75,6 +75,8 @@ const Raw = Schema.Struct({
   eventType: Schema.String,
   payload: Schema.NullOr(Schema.String),
   traceId: Schema.String,
+  endpointIds: Schema.NullOr(Schema.Array(Id("endpoint"))),
+  retry: Schema.Boolean,
   actor: Actor,
   createdAt: Time,
   purgedAt: Schema.NullOr(Time),

@@ -10,6 +10,7 @@ import { losing } from "./Losses.ts"
 import { lists } from "./NewestDeliveries.ts"
 import { ofEvent } from "./OfEvent.ts"
 import { publishing } from "./Publish.ts"
+import { choices } from "./PublishChoices.ts"
 import { keys } from "./PublishKeys.ts"
 import { publishingOne } from "./PublishOne.ts"
 import { purging } from "./Purge.ts"
@@ -34,6 +35,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...ofEvent,
   ...lists,
   ...keys,
+  ...choices,
   ...recordings,
   ...holding,
   ...burials,

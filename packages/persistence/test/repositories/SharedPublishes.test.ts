@@ -33,7 +33,13 @@ const publish = (
       workspaceId,
       connection,
       actor: { type: "operator", id: "operator", via: "rest" },
-      event: { eventType: "a.b", payload: new JsonText(text), idempotencyKey: key },
+      event: {
+        eventType: "a.b",
+        payload: new JsonText(text),
+        idempotencyKey: key,
+        endpointIds: null,
+        retry: true
+      },
       traceId: "7".repeat(32),
       mostDeliveries: 1_000
     })

@@ -61,7 +61,9 @@ const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>
   attempt_id: ({ attempt }) => `${attempt!.slice(0, -1)}f`,
   from_id: ({ delivery }) => delivery!,
   before: ({ delivery }) => delivery!,
-  except_endpoint: ({ endpoint }) => endpoint!
+  except_endpoint: ({ endpoint }) => endpoint!,
+  named: ({ endpoint }) => JSON.stringify([endpoint]),
+  endpoint_id: ({ endpoint }) => JSON.stringify(JSON.stringify([endpoint]))
 }
 
 /** Values for the other parameters; the record of an attempt as a worker would write it. */
@@ -142,6 +144,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   payloads: "array['1']::json[]",
   idempotency_keys: "'{null}'",
   trace_ids: "'{null}'",
+  retries: "'{true}'",
+  retry: "true",
   most_deliveries: "100",
   patient: "false",
   actors: "'{system sql x}'",
@@ -265,7 +269,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
         })
         const { code, text } = yield* query(`select * from posthorn.${name}(${args.join(", ")})`)
         const sent = args.join()
-        expect([name, code, text]).toEqual([name, expect.stringMatching(/^(done|23503|P0002)$/), text])
+        expect([name, code, text]).toEqual([name, expect.stringMatching(/^(done|23503|P0002|PH400)$/), text])
         expect(marks.filter((mark) => text.includes(mark) && !sent.includes(mark))).toEqual([])
         expect(yield* pictureOf(b.workspaceId), name).toEqual(before)
         expect((yield* pictureOf(a.workspaceId)).attempts, name).toEqual(own.attempts)

@@ -46,8 +46,9 @@ export const makeAttempt = (parts: AttemptParts): ((sent: Sent) => Effect.Effect
 
   const settle = (sent: Sent, at: number, prepared: PreparedRequest | null, seen: Observation) => {
     const { deliveryId, attempts } = sent.row
-    const tried = { deliveryId, ordinal: attempts + 1, now: databaseClock.now() }
-    const verdict = judge(resolve(sent.content.endpoint.policy), tried, seen)
+    const { endpoint, retry } = sent.content
+    const tried = { deliveryId, ordinal: attempts + 1, retry, now: databaseClock.now() }
+    const verdict = judge(resolve(endpoint.policy), tried, seen)
     dispatcher.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
   }
 

@@ -18,6 +18,7 @@ export interface Settled {
   readonly seen: Observation
   observed: Observed
   readonly traceId: string
+  readonly retry: boolean
   /** A row of the endpoint is locked: other endpoints do not wait for this record. */
   aside: boolean
 }

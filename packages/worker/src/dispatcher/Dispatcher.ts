@@ -377,7 +377,7 @@ export class Dispatcher {
     lane.isSlow = seen.durationMs >= LONG_MS
     this.inDoubt.forget(row)
     this.move(row, "settled", delivered ? "delivered" : "onward")
-    this.unrecorded.add({ row, seen, observed, traceId: content.traceId, aside: false })
+    this.unrecorded.add({ row, seen, observed, traceId: content.traceId, retry: content.retry, aside: false })
     this.toRecord.notify()
     if (this.unrecorded.length === this.options.batchWanted) this.batchIsFull.notify()
     this.slotFree()

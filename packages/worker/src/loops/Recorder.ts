@@ -262,7 +262,11 @@ export class Recorder {
           // The endpoint is gone.
           if (policy === null || policy === undefined) continue
           const { deliveryId, ordinal } = settled.observed
-          const again = judge(resolve(policy), { deliveryId, ordinal, now }, settled.seen)
+          const again = judge(
+            resolve(policy),
+            { deliveryId, ordinal, retry: settled.retry, now },
+            settled.seen
+          )
           settled.observed = { ...settled.observed, ...again, policyVersion: policy.version }
         }
         return this.store(batch)

@@ -36,6 +36,7 @@ const loadedWith = (
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
     isTest: false,
+    retry: true,
     createdAt: null,
     endpoint: {
       ...{ url, enabled: true, generation: 0, secret: secret!, previousSecret },

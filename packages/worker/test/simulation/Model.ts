@@ -190,6 +190,7 @@ export class Model {
         payload: "{}",
         traceId: "0af7651916cd43dd8448eb211c80319c",
         isTest: false,
+        retry: true,
         createdAt: null,
         endpoint: {
           url: endpoint.url,

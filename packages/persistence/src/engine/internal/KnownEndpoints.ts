@@ -37,6 +37,7 @@ export const LOADED = [
   ["test", Schema.Boolean],
   ["created_at", Schema.NullOr(Schema.String)],
   ["failures", Count],
+  ["retry", Schema.Boolean],
   ["version", Schema.String],
   ["url", Schema.NullOr(Schema.String)],
   ["enabled", Schema.NullOr(Schema.Boolean)],
@@ -67,8 +68,8 @@ export class KnownEndpoints {
 
   now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
     const known = this.known.get(endpointId)
-    if (known !== undefined && known.version === row[7]) return known.endpoint
-    const [, , , , , , , version, url, enabled, generation, secret, previousSecret, ...rest] = row
+    if (known !== undefined && known.version === row[8]) return known.endpoint
+    const [, , , , , , , , version, url, enabled, generation, secret, previousSecret, ...rest] = row
     const [own, workspace, policyVersion, slug, request, requestSecrets] = rest
     const endpoint = {
       url: url!,

@@ -18,6 +18,8 @@ export interface Content {
   readonly endpoint: DispatchEndpoint
   /** Recorded attempts of the endpoint in a row that were not delivered. */
   readonly failures: number
+  /** False: the attempt is the only one. */
+  readonly retry: boolean
 }
 
 /** The payload is large, and to be read by itself. */
@@ -40,7 +42,8 @@ const contentOf = (
   isTest: row[4],
   createdAt: row[5],
   endpoint: known.now(endpointId, row),
-  failures: row[6]
+  failures: row[6],
+  retry: row[7]
 })
 
 export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow>) =>

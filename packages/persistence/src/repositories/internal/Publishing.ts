@@ -9,7 +9,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
-import type { WorkspaceId } from "@posthorn/domain/Ids"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { nextTurn } from "@posthorn/domain/NextTurn"
 import type { Actor } from "@posthorn/domain/Principal"
@@ -26,6 +26,10 @@ export interface NewEvent {
   readonly eventType: string
   readonly payload: JsonText
   readonly idempotencyKey: string | null
+  /** Those that get it; null: those that match. */
+  readonly endpointIds: ReadonlyArray<EndpointId> | null
+  /** False: one attempt for each delivery. */
+  readonly retry: boolean
 }
 
 export const Published = Schema.Struct({
@@ -61,6 +65,8 @@ const ENDPOINT_HELD =
 
 const keyOf = ({ event, workspaceId }: Publish) =>
   event.idempotencyKey === null ? null : `${workspaceId} ${event.idempotencyKey}`
+
+const namedOf = ({ endpointIds }: NewEvent) => (endpointIds === null ? null : JSON.stringify(endpointIds))
 
 const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
@@ -109,7 +115,8 @@ export const makePublishing = Effect.gen(function* () {
       ${workspaceId}, ${events.map(({ eventType }) => eventType)}::text[],
       ${events.map(({ payload }) => payload.text)}::text[]::json[],
       ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
-      ${mostDeliveries}::integer, ${actorText(actor)})`.pipe(
+      ${mostDeliveries}::integer, ${actorText(actor)}, ${events.map(namedOf) as Array<string>}::text[]::json[],
+      ${events.map(({ retry }) => retry)}::boolean[])`.pipe(
       waiting.forOthers(
         key,
         events.some(({ idempotencyKey }) => idempotencyKey !== null) ? KEY_HELD : ENDPOINT_HELD
@@ -131,7 +138,9 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
       ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
-      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by index`
+      ${publishes.map(({ actor }) => actorText(actor))}::text[],
+      ${publishes.map(({ event }) => namedOf(event)) as Array<string>}::text[]::json[],
+      ${publishes.map(({ event }) => event.retry)}::boolean[]) order by index`
 
   /** Behind earlier publishes of its connection. Until it is over, later ones must not overtake it. */
   const publishApart = (publish: Publish, first: Effect.Effect<void> = Effect.void) => {

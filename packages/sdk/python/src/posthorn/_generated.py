@@ -569,6 +569,10 @@ class PublishEvent(TypedDict):
     payload: Any
     # Publishing again with the same key within 24 hours creates nothing and gives the first answer.
     idempotencyKey: NotRequired[str]
+    # Exactly these get it, whatever they subscribe to; 1 to 100, each once. One that is disabled has missed it.
+    endpointIds: NotRequired[list[str]]
+    # False: one attempt. Replays of it follow the endpoint's policy.
+    retry: NotRequired[bool]
 
 
 class PublishedEvent(TypedDict):
@@ -576,7 +580,7 @@ class PublishedEvent(TypedDict):
     id: str
     # Dotted words such as `invoice.paid`.
     eventType: str
-    # One delivery for each enabled endpoint that matches.
+    # One delivery for each enabled endpoint that matches, or is named.
     deliveryIds: list[str]
     # Whether the idempotency key had been used: then nothing was created.
     duplicate: bool
@@ -597,6 +601,10 @@ class Event(TypedDict):
     payload: Any
     # Of the call that published it; its deliveries send it as `x-trace-id`.
     traceId: str
+    # The endpoints that its publish named; null when it named none: then all that matched got it.
+    endpointIds: list[str] | None
+    # False: the publish asked for one attempt of each delivery.
+    retry: bool
     # Who published it; of an event published in SQL the role of the database's session.
     actor: EventActor
     # When it was published.
@@ -2061,17 +2069,19 @@ class Operations:
         idempotency_key: str | Unset = UNSET,
         event_type: EventType,
         payload: Any,
+        endpoint_ids: list[str] | Unset = UNSET,
+        retry: bool | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> PublishedEvent:
         """Publish an event
 
-        Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
+        Queues one delivery for each enabled endpoint whose subscriptions match, or that `endpointIds` names. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
 
         Needs the permission `event:publish`. Counts in the rate limit `event_publish`.
         """
         return self._call(
             OPERATIONS["publishEvent"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "eventType": event_type, "payload": payload},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "eventType": event_type, "payload": payload, "endpointIds": endpoint_ids, "retry": retry},
             on_answer,
         )
 
@@ -3344,17 +3354,19 @@ class AsyncOperations:
         idempotency_key: str | Unset = UNSET,
         event_type: EventType,
         payload: Any,
+        endpoint_ids: list[str] | Unset = UNSET,
+        retry: bool | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> PublishedEvent:
         """Publish an event
 
-        Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
+        Queues one delivery for each enabled endpoint whose subscriptions match, or that `endpointIds` names. Once this is answered, the event is durable. The payload reaches receivers exactly as written here.
 
         Needs the permission `event:publish`. Counts in the rate limit `event_publish`.
         """
         return await self._call(
             OPERATIONS["publishEvent"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "eventType": event_type, "payload": payload},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "eventType": event_type, "payload": payload, "endpointIds": endpoint_ids, "retry": retry},
             on_answer,
         )
 
