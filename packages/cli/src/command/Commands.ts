@@ -528,6 +528,37 @@ const typesCommand = asking(
   async (given) => (await import("../remote/Types.ts")).types(given.language)
 )
 
+const declare = () => import("../declared/Declare.ts")
+const declared = {
+  file: id("file", "YAML or JSON with endpoints, settings, eventTypes; - for standard input."),
+  prune: flag("prune", "Also deletes what the file does not name."),
+  secrets: flag("secrets", "Also sends the secrets of requests again.")
+}
+
+const planCommand = asking(
+  "plan",
+  "Says what would change for a workspace to be as a file declares it: exit code 0 (nothing), 2 or 1.",
+  { ...declared, json: flag("json", "The changes as a JSON list.") },
+  async (given) => (await declare()).plan(given)
+)
+
+const applyCommand = asking(
+  "apply",
+  "Makes a workspace as a file declares it: shows the plan, asks, changes.",
+  { ...declared, yes: flag("yes", "Does not ask.") },
+  async (given) => (await declare()).apply(given)
+)
+
+const exportCommand = asking(
+  "export",
+  "Prints such a file of what is there.",
+  {
+    eventTypes: flag("event-types", "Also the installation's; needs the operator's token."),
+    json: flag("json", "As JSON.")
+  },
+  async (given) => (await declare()).exported(given)
+)
+
 /** Most edits of a mistyped command, and at most half of its letters. */
 const MOST_EDITS = 2
 const SHELLS = ["bash", "zsh", "fish"]
@@ -556,6 +587,9 @@ const commands = [
   workspaceCommand,
   eventTypesCommand,
   typesCommand,
+  planCommand,
+  applyCommand,
+  exportCommand,
   diagnoseCommand,
   listenCommand,
   verifyCommand

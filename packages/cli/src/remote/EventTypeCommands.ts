@@ -2,27 +2,18 @@
  * `posthorn event-types …`, with the operator's token: lists, shows, describes and removes event types, and takes them over from an
  * OpenAPI document. Source: spec §6.2.
  */
-import { readFileSync } from "node:fs"
-import { buffer } from "node:stream/consumers"
 import type { DescribedType } from "@posthorn/domain/catalogue/DescribedType"
 import { describedTypes } from "@posthorn/domain/catalogue/FromOpenApi"
 import { isEventType } from "@posthorn/domain/EventType"
 import { Effect } from "effect"
 import { misused, refuse } from "../command/CommandFailed.ts"
 import { counted } from "../command/Counted.ts"
-import { withoutMark } from "./JsonInput.ts"
+import { textOf } from "./JsonInput.ts"
 import { type Paging, showList } from "./Lists.ts"
 import { agreed, isTerminal, members, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 
 const pathOf = (eventType: string) => `/event-types/${encodeURIComponent(eventType)}`
-
-const textOf = (file: string) =>
-  file === "-"
-    ? Effect.promise(async () => withoutMark((await buffer(process.stdin)).toString("utf8")))
-    : Effect.try(() => withoutMark(readFileSync(file, "utf8"))).pipe(
-        Effect.catchAll(() => misused(`The file ${file} cannot be read`))
-      )
 
 export const list = (options: Paging) =>
   Effect.gen(function* () {

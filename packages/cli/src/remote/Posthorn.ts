@@ -36,6 +36,13 @@ export class Posthorn extends Context.Tag("@posthorn/cli/remote/Posthorn")<
       path: string,
       json: string
     ) => Effect.Effect<string, CommandFailed>
+    /** Any request; `etag` of what is changed makes it 412 if somebody else changed it. */
+    readonly exchange: (
+      method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT",
+      path: string,
+      json?: string,
+      etag?: string
+    ) => Effect.Effect<{ readonly text: string; readonly etag: string | undefined }, CommandFailed>
   }
 >() {}
 
@@ -138,16 +145,22 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
           return Effect.catchAll(effect, explain)
         })
 
-      const sendText = (method: "POST" | "PUT", path: string, json: string) =>
+      const exchange: Posthorn["Type"]["exchange"] = (method, path, json, etag) =>
         answered(
           HttpClientRequest.make(method)(`${baseUrl}${path}`).pipe(
             HttpClientRequest.bearerToken(token),
-            HttpClientRequest.bodyText(json, "application/json"),
+            json === undefined ? (request) => request : HttpClientRequest.bodyText(json, "application/json"),
+            etag === undefined ? (request) => request : HttpClientRequest.setHeader("if-match", etag),
             http.execute,
             Effect.filterOrFail(({ status }) => status < 400),
-            Effect.flatMap((response) => response.text)
+            Effect.flatMap((response) =>
+              Effect.map(response.text, (text) => ({ text, etag: response.headers.etag }))
+            )
           )
         )
+
+      const sendText = (method: "POST" | "PUT", path: string, json: string) =>
+        Effect.map(exchange(method, path, json), ({ text }) => text)
 
       const ask = <A, E>(
         call: (client: PosthornClient) => Effect.Effect<readonly [A, ...ReadonlyArray<unknown>], E>
@@ -163,6 +176,6 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
             )
           : value.workspace.slug
       })
-      return { slug: yield* slug, ask, sendText }
+      return { slug: yield* slug, ask, exchange, sendText }
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

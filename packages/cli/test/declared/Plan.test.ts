@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs"
+import { expect, it } from "@effect/vitest"
+import { parse, stringify } from "yaml"
+import { fileOf, readDeclared, unsetIn, withSecrets } from "../../src/declared/DeclaredFile.ts"
+import { planOf, told } from "../../src/declared/Plan.ts"
+import { checkWorkspaces } from "./Workspaces.ts"
+
+const declared = (text: string) => {
+  const read = readDeclared(text)
+  if (read._tag === "Left") throw new Error(read.left.join("\n"))
+  return read.right
+}
+
+const faults = (value: unknown) => {
+  const read = readDeclared(typeof value === "string" ? value : stringify(value))
+  return read._tag === "Left" ? read.left : []
+}
+
+it("§13 a workspace is as the file that was written of it says", () => checkWorkspaces(100))
+
+const variable = (name: string) => `\${${name}}`
+
+const ORDERS = {
+  id: "whe_1",
+  externalId: "orders",
+  url: "https://example.com/orders",
+  eventTypes: ["order.*"],
+  description: null,
+  metadata: { team: "a" },
+  policy: null,
+  filter: { total: { $gt: 1 }, paid: true },
+  request: {
+    headers: [{ name: "x-key", secret: true, fingerprint: "0123456789abcdef" }],
+    authentication: { kind: "bearer", secret: true, fingerprint: "fedcba9876543210" }
+  },
+  enabled: true,
+  disabledReason: null
+}
+const PRESENT = { endpoints: [ORDERS], settings: { policy: null }, eventTypes: [] }
+
+it("only what is declared and differs is changed; what is not named stays, unless it is pruned", () => {
+  const file = declared(
+    stringify({
+      endpoints: [
+        {
+          externalId: "orders",
+          url: "https://EXAMPLE.com/orders",
+          eventTypes: ["order.*"],
+          metadata: { team: "b" }
+        },
+        {
+          externalId: "new",
+          url: "https://example.com/new",
+          eventTypes: ["*"],
+          signingSecret: variable("NEW_SECRET")
+        }
+      ]
+    })
+  )
+  const other = { ...ORDERS, id: "whe_2", externalId: "old" }
+  const present = { ...PRESENT, endpoints: [ORDERS, other, { ...ORDERS, id: "whe_3", externalId: null }] }
+
+  const changes = planOf(file, present, { prune: true, secrets: false })
+
+  expect(told(changes)).toBe(`~ endpoint orders
+    metadata: {"team":"a"} → {"team":"b"}
++ endpoint new
+    externalId: "new"
+    url: "https://example.com/new"
+    eventTypes: ["*"]
+- endpoint old`)
+  expect(changes[0]!.members).toEqual({ metadata: { team: "b" } })
+  expect(planOf(file, present, { prune: false, secrets: false })).toHaveLength(2)
+  expect(unsetIn(changes[1]!.members, {})).toEqual(["NEW_SECRET"])
+  expect(withSecrets(changes[1]!.members, { NEW_SECRET: "whsec_x" }).signingSecret).toBe("whsec_x")
+})
+
+it("secrets are sent where an endpoint is made, and again only when asked", () => {
+  const written = parse(stringify(fileOf(PRESENT)))
+  const file = declared(stringify(written))
+  const { authentication, headers } = written.endpoints[0].request
+
+  const [again] = planOf(file, PRESENT, { prune: false, secrets: true })
+  const environment = { ORDERS_X_KEY: "k", ORDERS_AUTHENTICATION: "t" }
+
+  expect([headers[0].value, authentication.token]).toEqual(Object.keys(environment).map(variable))
+  expect(planOf(file, PRESENT, { prune: false, secrets: false })).toEqual([])
+  expect(unsetIn(again!.members, {})).toEqual(Object.keys(environment))
+  expect(withSecrets(again!.members, environment).request).toEqual({
+    headers: [{ name: "x-key", secret: true, value: "k" }],
+    authentication: { kind: "bearer", token: "t" }
+  })
+})
+
+it("a file with anything that Posthorn does not know is refused, by place and without a secret", () => {
+  const one = { externalId: "a", url: "https://example.com/a", eventTypes: ["*"] }
+  const secret = { authentication: { kind: "bearer", token: "hunter2" }, bodi: "payload" }
+
+  expect(faults("a: [")).toEqual(["It is neither JSON nor YAML"])
+  expect(faults({ endpoint: [] })).toEqual(["/endpoint: is not endpoints, settings or eventTypes"])
+  expect(faults({ endpoints: [one, one] })).toEqual(["/endpoints/1/externalId: a is declared twice"])
+  expect(faults({ endpoints: [{ url: "https://example.com" }] })).toEqual([
+    "/endpoints/0/externalId: is missing"
+  ])
+  expect(faults({ endpoints: [{ ...one, revealSecret: true }] })[0]).toMatch(
+    /^\/endpoints\/0\/revealSecret: /
+  )
+  expect(faults({ settings: { polisy: null } })[0]).toMatch(/^\/settings\/polisy: /)
+  expect(faults({ eventTypes: [{ eventType: "a.b", validation: "of" }] })[0]).toMatch(
+    /^\/eventTypes\/0\/validation/
+  )
+  const said = faults({ endpoints: [{ ...one, request: secret }] }).join("\n")
+  expect(said).toMatch(/\/endpoints\/0\/request.*bodi/)
+  expect(said).not.toContain("hunter2")
+})
+
+it("§13 the file in docs/cli.md is one", () => {
+  const guide = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8")
+  const [, example] = /^```yaml\n([\s\S]*?)^```/m.exec(guide)!
+
+  expect(
+    planOf(declared(example!), { ...PRESENT, endpoints: [] }, { prune: false, secrets: false })
+  ).toHaveLength(3)
+})
