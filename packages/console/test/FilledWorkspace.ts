@@ -227,6 +227,8 @@ const REQUEST = {
   ]
 }
 
+const FILTER = { amount: { $gte: 400 }, customer: { name: { $startsWith: "Zo" } } }
+
 const OAUTH = {
   authentication: {
     kind: "oauth2",
@@ -285,7 +287,7 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
   )
   await api("POST", `/workspaces/${slug}/webhooks/${ids[0]}/rotate-secret`)
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[1]}`, { description: "Order system, production" })
-  await api("PATCH", `/workspaces/${slug}/webhooks/${ids[4]}`, { request: REQUEST })
+  await api("PATCH", `/workspaces/${slug}/webhooks/${ids[4]}`, { request: REQUEST, filter: FILTER })
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[0]}`, { request: OAUTH })
   for (const [name, email, role] of [
     ["Ada Lovelace", "ada@acme.example", "admin"],
@@ -334,6 +336,7 @@ export const placesOf = (world: World) => {
     "endpoint-disabled": at(`/endpoints/${world.broken}`),
     "endpoint-diagnosis": at(`/endpoints/${world.endpointIds[3]}?tab=diagnosis`),
     "endpoint-settings": at(`/endpoints/${world.endpointIds[0]}?tab=settings`),
+    "endpoint-filter": at(`/endpoints/${world.endpointIds[4]}?tab=settings`),
     "endpoint-policy": at(`/endpoints/${world.endpointIds[0]}?tab=policy`),
     "endpoint-request": at(`/endpoints/${world.endpointIds[4]}?tab=request`),
     "endpoint-oauth": at(`/endpoints/${world.endpointIds[0]}?tab=request`),

@@ -2,9 +2,10 @@
  * A new endpoint: its fields, its secret, and a test event with its answer. The secret exists only in this component, as in
  * `RotateAndShow`.
  */
+import { stringify } from "@posthorn/domain/JsonText"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
-import type { Answer } from "../api/contract.ts"
+import type { Answer, Request } from "../api/contract.ts"
 import { useAct } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { Button, buttonClass } from "../ui/Button.tsx"
@@ -12,6 +13,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
 import { type Draft, EndpointFields, isComplete } from "./endpoint/EndpointForm.tsx"
+import { sentOf as filterOf } from "./endpoint/filter/draft.ts"
 import { ShownSecret } from "./endpoint/RotateAndShow.tsx"
 import { Verifiers } from "./endpoint/request/Verifiers.tsx"
 import { NO_SECRET, SecretFields, secretOf } from "./endpoint/SecretFields.tsx"
@@ -78,7 +80,7 @@ const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => voi
 export const NewEndpoint = () => {
   const { may, slug } = useSession()
   const navigate = useNavigate()
-  const [draft, setDraft] = useState<Draft>({ url: "", description: "", eventTypes: ["*"] })
+  const [draft, setDraft] = useState<Draft>({ url: "", description: "", eventTypes: ["*"], filter: "" })
   const [secret, setSecret] = useState(NO_SECRET)
   const [made, setMade] = useState<Created | null>(null)
   const create = useAct("createWebhookEndpoint")
@@ -95,15 +97,16 @@ export const NewEndpoint = () => {
   const submit = () =>
     create.mutate(
       {
-        body: {
+        body: stringify({
           url: draft.url.trim(),
           eventTypes: draft.eventTypes,
+          filter: filterOf(draft.filter),
           description: draft.description.trim() === "" ? null : draft.description.trim(),
           ...taken,
           revealSecret: secret.text === "",
           enabled: true
-        }
-      },
+        })
+      } as unknown as Request<"createWebhookEndpoint">,
       {
         onSuccess: (answer) => {
           setMade(answer)

@@ -35,33 +35,53 @@ const endOfValue = (text: string, from: number): number => {
   return text.length
 }
 
-/** The text of a member of the object that `text` is; undefined when it has none of that name. */
-export const rawMember = (text: string, name: string): string | undefined => {
-  let at = skipSpace(text, 0)
-  if (text[at] !== "{") return undefined
-  at = skipSpace(text, at + 1)
-  while (at < text.length && text[at] === '"') {
-    const keyEnd = endOfString(text, at)
-    const key = text.slice(at, keyEnd)
-    const from = skipSpace(text, skipSpace(text, keyEnd) + 1)
-    const end = endOfValue(text, from)
-    if (key === JSON.stringify(name)) return text.slice(from, end)
-    at = skipSpace(text, skipSpace(text, end) + 1)
-  }
-  return undefined
+interface Part {
+  /** A member's name, or an element's index. */
+  readonly name: string
+  readonly from: number
+  readonly text: string
 }
 
-/** The texts of an array's elements. */
-export const rawElements = (text: string): ReadonlyArray<string> => {
-  const elements: Array<string> = []
-  let at = skipSpace(text, skipSpace(text, 0) + 1)
-  while (at < text.length && text[at] !== "]") {
-    const end = endOfValue(text, at)
-    elements.push(text.slice(at, end))
+/** The members of the object, or the elements of the array, that `text` is; the first ones, if there are too many. */
+export const partsOf = (text: string, most = Number.POSITIVE_INFINITY): ReadonlyArray<Part> => {
+  const parts: Array<Part> = []
+  let at = skipSpace(text, 0)
+  const isObject = text[at] === "{"
+  if (!isObject && text[at] !== "[") return parts
+  at = skipSpace(text, at + 1)
+  while (at < text.length && text[at] !== "}" && text[at] !== "]" && parts.length < most) {
+    const keyEnd = isObject ? endOfString(text, at) : at
+    const name = isObject ? String(JSON.parse(text.slice(at, keyEnd))) : String(parts.length)
+    const from = isObject ? skipSpace(text, skipSpace(text, keyEnd) + 1) : at
+    const end = endOfValue(text, from)
+    parts.push({ name, from, text: text.slice(from, end) })
     at = skipSpace(text, end)
     if (text[at] === ",") at = skipSpace(text, at + 1)
   }
-  return elements
+  return parts
+}
+
+export const isObject = (text: string) => text[skipSpace(text, 0)] === "{"
+
+/** The text of a member of the object that `text` is; undefined when it has none of that name. */
+export const rawMember = (text: string, name: string): string | undefined =>
+  isObject(text) ? partsOf(text).find((part) => part.name === name)?.text : undefined
+
+/** The texts of an array's elements. */
+export const rawElements = (text: string): ReadonlyArray<string> => partsOf(text).map((part) => part.text)
+
+/** The line of the value that a JSON Pointer names, or of the last one on the way to it. */
+export const lineOf = (text: string, pointer: string): number => {
+  let from = 0
+  let value = text
+  for (const step of pointer.split("/").slice(1)) {
+    const name = step.replace(/~1/g, "/").replace(/~0/g, "~")
+    const part = partsOf(value).findLast((each) => each.name === name)
+    if (part === undefined) break
+    from += part.from
+    value = part.text
+  }
+  return text.slice(0, from).split("\n").length
 }
 
 /** Indented by two spaces for each level. */

@@ -17,6 +17,7 @@ import { disabling, isProbed, useProbing } from "../policies.ts"
 import { EndpointDeliveries } from "./EndpointDeliveries.tsx"
 import { DISABLED_BY, HealthBadge, Streak } from "./Health.tsx"
 import { Test } from "./Test.tsx"
+import { type ShownEndpoint, useEndpoint } from "./useEndpoint.ts"
 
 const Diagnosis = lazy(() => import("./Diagnosis.tsx"))
 const Secret = lazy(() => import("./Secret.tsx"))
@@ -179,7 +180,7 @@ const Switch = ({ endpoint }: { endpoint: EndpointDetail }) => {
   )
 }
 
-const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) => {
+const Loaded = ({ endpoint, open }: { endpoint: ShownEndpoint; open: string }) => {
   const { may, slug } = useSession()
   return (
     <Page
@@ -254,11 +255,7 @@ const TryIt = lazy(() => import("./TryIt.tsx"))
 export const Endpoint = () => {
   const { endpointId } = useParams({ from: "/w/$slug/endpoints/$endpointId" })
   const { tab = "deliveries" } = useSearch({ from: "/w/$slug/endpoints/$endpointId" })
-  const { data, error, refetch } = useOperation(
-    "getWebhookEndpoint",
-    { path: { endpointId } },
-    { everyMs: 5_000 }
-  )
+  const { data, error, refetch } = useEndpoint(endpointId)
   if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
   return (
     <>

@@ -7,11 +7,15 @@ import { useSession } from "../../session/session.tsx"
 import { Checkbox, Radios, TextField } from "../../ui/Field.tsx"
 import { Icon } from "../../ui/Icon.tsx"
 import { groupsOf, matching, useEventTypes } from "../eventTypes/useEventTypes.ts"
+import { problemsOf } from "./filter/draft.ts"
+import { FilterField } from "./filter/FilterField.tsx"
 
 export interface Draft {
   readonly url: string
   readonly description: string
   readonly eventTypes: ReadonlyArray<string>
+  /** As JSON; empty for none. */
+  readonly filter: string
 }
 
 const PATTERN = /^(?:\*|[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?)$/
@@ -227,7 +231,13 @@ export const EndpointFields = ({
       about="For people: whose it is, what it is for."
     />
     <TypesField eventTypes={draft.eventTypes} change={(eventTypes) => change({ ...draft, eventTypes })} />
+    <FilterField
+      text={draft.filter}
+      eventTypes={draft.eventTypes}
+      change={(filter) => change({ ...draft, filter })}
+    />
   </div>
 )
 
-export const isComplete = ({ eventTypes, url }: Draft) => url.trim() !== "" && eventTypes.length > 0
+export const isComplete = ({ eventTypes, filter, url }: Draft) =>
+  url.trim() !== "" && eventTypes.length > 0 && problemsOf(filter).length === 0

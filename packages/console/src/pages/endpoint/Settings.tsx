@@ -1,4 +1,6 @@
 /** Changing an endpoint's settings, and deleting it. */
+
+import { stringify } from "@posthorn/domain/JsonText"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Request } from "../../api/contract.ts"
@@ -6,19 +8,24 @@ import { useAct } from "../../api/queries.ts"
 import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
+import { Code } from "../../ui/Code.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
+import { inLines } from "../../ui/json.ts"
 import { Card, Fact, Facts } from "../../ui/Layout.tsx"
 import { Refusal } from "../../ui/States.tsx"
 import { Time } from "../../ui/Time.tsx"
 import { type Draft, EndpointFields, isComplete } from "./EndpointForm.tsx"
+import { sentOf as filterOf, isSame } from "./filter/draft.ts"
 import { draftOf as requestDraftOf, sentOf } from "./request/draft.ts"
 import { elsewhere, issuesAt } from "./request/issues.ts"
 import { asksAgain, SecretsAgain } from "./request/SecretsAgain.tsx"
+import type { ShownEndpoint } from "./useEndpoint.ts"
 
-const draftOf = ({ description, eventTypes, url }: EndpointDetail): Draft => ({
+const draftOf = ({ description, eventTypes, filterText, url }: ShownEndpoint): Draft => ({
   url,
   description: description ?? "",
-  eventTypes
+  eventTypes,
+  filter: filterText === null ? "" : inLines(filterText)
 })
 
 const changesOf = (before: Draft, draft: Draft) => ({
@@ -26,10 +33,11 @@ const changesOf = (before: Draft, draft: Draft) => ({
   ...(draft.description.trim() === before.description
     ? {}
     : { description: draft.description.trim() === "" ? null : draft.description.trim() }),
-  ...(draft.eventTypes.join() === before.eventTypes.join() ? {} : { eventTypes: draft.eventTypes })
+  ...(draft.eventTypes.join() === before.eventTypes.join() ? {} : { eventTypes: draft.eventTypes }),
+  ...(isSame(draft.filter, before.filter) ? {} : { filter: filterOf(draft.filter) })
 })
 
-const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
+const Edit = ({ endpoint }: { endpoint: ShownEndpoint }) => {
   const [draft, setDraft] = useState(() => draftOf(endpoint))
   const [secrets, setSecrets] = useState(() => requestDraftOf(endpoint.request))
   const update = useAct("updateWebhookEndpoint")
@@ -42,7 +50,10 @@ const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
         event.preventDefault()
         if (isChanged && isComplete(draft))
           update.mutate(
-            { path: { endpointId: endpoint.id }, body: changes } as Request<"updateWebhookEndpoint">,
+            {
+              path: { endpointId: endpoint.id },
+              body: stringify(changes)
+            } as unknown as Request<"updateWebhookEndpoint">,
             { onSuccess: ({ request }) => setSecrets(requestDraftOf(request)) }
           )
       }}
@@ -77,7 +88,7 @@ const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
   )
 }
 
-const Look = ({ endpoint }: { endpoint: EndpointDetail }) => (
+const Look = ({ endpoint }: { endpoint: ShownEndpoint }) => (
   <Card title="Settings">
     <Facts>
       <Fact name="URL">
@@ -88,6 +99,13 @@ const Look = ({ endpoint }: { endpoint: EndpointDetail }) => (
       </Fact>
       <Fact name="Event types">
         <span className="font-mono text-xs break-all">{endpoint.eventTypes.join(", ")}</span>
+      </Fact>
+      <Fact name="Filter">
+        {endpoint.filterText === null ? (
+          "none"
+        ) : (
+          <Code text={inLines(endpoint.filterText)} label="Filter" copies={false} />
+        )}
       </Fact>
     </Facts>
   </Card>
@@ -127,7 +145,7 @@ const Remove = ({ endpoint }: { endpoint: EndpointDetail }) => {
   )
 }
 
-const Settings = ({ endpoint }: { endpoint: EndpointDetail }) => {
+const Settings = ({ endpoint }: { endpoint: ShownEndpoint }) => {
   const { may } = useSession()
   return (
     <div className="grid gap-5">
