@@ -3,7 +3,6 @@ import { createHash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type DeliveryPolicy, resolve } from "@posthorn/domain/DeliveryPolicy"
 import {
-  InvalidRequest,
   InvalidWebhookUrl,
   invalid,
   LimitReached,
@@ -11,7 +10,6 @@ import {
   WebhookEndpointNotFound,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
-import { parseFilter } from "@posthorn/domain/filter/Filter"
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { byId } from "@posthorn/domain/Page"
@@ -35,6 +33,7 @@ import { generateKeyPair, generateSecret, PUBLIC_KEY_PREFIX } from "@posthorn/si
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
+import { filterIn } from "./FilterJudge.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { type EndpointKey, isElsewhere, RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
@@ -92,13 +91,7 @@ const SETTINGS = [
 const filterOf = (sent: SentFilter) => {
   if (sent === undefined) return Either.right(undefined)
   if (sent === null || sent.text.trim() === "null") return Either.right(null)
-  return Either.mapBoth(parseFilter(sent.text), {
-    onLeft: (issues) =>
-      new InvalidRequest({
-        issues: issues.map(({ message, path }) => ({ path: `/filter${path}`, message }))
-      }),
-    onRight: ({ text }) => new JsonText(text)
-  })
+  return Either.map(filterIn(sent), ({ text }) => new JsonText(text))
 }
 
 /** Settings for the audit log: a certificate as its fingerprint. */

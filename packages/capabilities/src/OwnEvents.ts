@@ -21,11 +21,13 @@ interface WithPayload {
 export const hiddenFrom = (permissions: ReadonlySet<Permission>): ReadonlyArray<string> =>
   LISTS.filter(([, permission]) => !permissions.has(permission)).map(([prefix]) => prefix)
 
-const shownTo = (permissions: ReadonlySet<Permission>) => {
-  const hidden = hiddenFrom(permissions)
-  return <A extends WithPayload>(row: A): A =>
-    hidden.some((prefix) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
-}
+export const isHidden = (eventType: string, permissions: ReadonlySet<Permission>) =>
+  hiddenFrom(permissions).some((prefix) => eventType.startsWith(prefix))
+
+const shownTo =
+  (permissions: ReadonlySet<Permission>) =>
+  <A extends WithPayload>(row: A): A =>
+    isHidden(row.eventType, permissions) ? { ...row, payload: null } : row
 
 export const shown = <A extends WithPayload>(row: A) =>
   Effect.map(CurrentPrincipal, ({ permissions }) => shownTo(permissions)(row))

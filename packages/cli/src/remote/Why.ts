@@ -38,7 +38,8 @@ const whyOf = ({ because, reason }: Route) =>
 const nextOf = (endpoint: string, since: string): Readonly<Partial<Record<RoutingReason, string>>> => ({
   sent: "posthorn attempts DELIVERY shows what became of a delivery.",
   missed: `posthorn recover ${endpoint} --since ${since} --include-missed sends what it missed.`,
-  type: `posthorn endpoints update ${endpoint} --event-types a,b changes what it gets from now on.`
+  type: `posthorn endpoints update ${endpoint} --event-types a,b changes what it gets from now on.`,
+  filter: `posthorn endpoints update ${endpoint} --filter JSON changes what it lets through from now on.`
 })
 
 const around = (eventType: string, since: string) => (routes: ReadonlyArray<Route>) => {

@@ -1,6 +1,5 @@
 /** Judges filters that nobody has yet on events that were published. Source: spec §6.3. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { explained } from "@posthorn/domain/filter/Compile"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
@@ -9,7 +8,9 @@ import { all } from "../client/Query.ts"
 /** A filter in the forms that PostgreSQL judges and explains by (`domain/filter/Compile`). */
 export interface CompiledFilter {
   readonly program: string
-  readonly explained: ReturnType<typeof explained>
+  /** The path that explains, and how many conditions it has. */
+  readonly path: string
+  readonly conditions: number
 }
 
 const Sized = Schema.Struct({ id: Id("event"), bytes: Count })
@@ -20,6 +21,7 @@ const Judged = Schema.Struct({
   /** Null when the filter holds, otherwise the condition that does not, from 1 on. */
   failing: Schema.NullOr(Count)
 })
+export type Judged = typeof Judged.Type
 
 /** Most types, in the order of their names, that patterns with a prefix find: 10 us for each. */
 const MOST_TYPES = 5_000
@@ -81,11 +83,11 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
         order by e.id desc`
       }
 
-      const judging = ({ explained: { conditions, path }, program }: CompiledFilter) => sql`
+      const judging = ({ conditions, path, program }: CompiledFilter) => sql`
         cross join lateral (
           select posthorn.filter_holds(posthorn.path_of(${program}::jsonb, 0), ${program}::jsonb, j.judged) as holds offset 0
         ) h cross join lateral (
-          select case when not h.holds then posthorn.first_failing(${path}, ${conditions.length}, j.judged) end as failing
+          select case when not h.holds then posthorn.first_failing(${path}, ${conditions}, j.judged) end as failing
         ) f`
 
       /** Events that are gone meanwhile are left out. */

@@ -4,6 +4,7 @@
  *
  * A delivery or a missed event proves that an endpoint was there when the publish looked. Without either, it came later if it was made
  * after the event. It also did if it wants the event and was never changed: its transaction was still open when the publish looked.
+ * `reason` is null where the endpoint's patterns fit now, so that its filter decides; `wanting` is what it is if that holds.
  * Source: spec §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -11,14 +12,18 @@ import type { EndpointId, EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { RoutingReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Id } from "../client/internal/Columns.ts"
-import { all, hasRow } from "../client/Query.ts"
+import { all, first } from "../client/Query.ts"
 import { byIdAfter } from "../client/Statement.ts"
 
 const Route = Schema.Struct({
   endpointId: Id("endpoint"),
-  reason: RoutingReason,
+  reason: Schema.NullOr(RoutingReason),
+  wanting: RoutingReason,
+  filter: Schema.NullOr(Schema.String),
   deliveryId: Schema.NullOr(Id("delivery"))
 })
+
+const Event = Schema.Struct({ eventType: Schema.String, purged: Schema.Boolean })
 
 export class RoutingRepo extends Effect.Service<RoutingRepo>()(
   "@posthorn/persistence/repositories/RoutingRepo",
@@ -26,8 +31,12 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const hasEvent = (workspaceId: WorkspaceId, eventId: EventId) =>
-        hasRow(sql)`select from posthorn.events where workspace_id = ${workspaceId} and id = ${eventId}`
+      const findEvent = (workspaceId: WorkspaceId, eventId: EventId) =>
+        first(
+          sql,
+          Event
+        )`select event_type as "eventType", purged_at is not null as purged from posthorn.events
+          where workspace_id = ${workspaceId} and id = ${eventId}`
 
       /** By endpoint id, strictly past the position, and one row more than the page holds. */
       const list = (
@@ -40,26 +49,27 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
         // Compared as rows, ids lead PostgreSQL to the index by endpoint, whatever its statistics say; other indexes hold all of the event.
         all(sql, Route)`
         with page as materialized (
-          select id, event_types, created_at, updated_at from posthorn.endpoints
+          select id, event_types, created_at, updated_at, filter::text as filter from posthorn.endpoints
           where workspace_id = ${workspaceId} ${endpointId === undefined ? sql`` : sql`and id = ${endpointId}`}
             and ${byIdAfter(sql, limit, from)}
         ), event as materialized (
-          select id, event_type, created_at, posthorn.patterns_of(event_type) as patterns,
+          select id, event_type, created_at, endpoint_ids, posthorn.patterns_of(event_type) as patterns,
             case when event_type = 'webhook.endpoint_disabled' then payload::json ->> 'endpointId' end as about
           from posthorn.events where workspace_id = ${workspaceId} and id = ${eventId}
         )
         select p.id as "endpointId", coalesce(replayed.id, made.id) as "deliveryId",
           case
             when made.id is not null then 'sent'
+            when p.id <> all (v.endpoint_ids) then 'not_chosen'
             when p.id = v.about then 'about_itself'
             -- The replay of a missed event takes the place of its row.
             when missed.proof or made_up.proof then 'missed'
             when p.created_at > v.created_at then 'created_later'
             when not p.event_types && v.patterns then 'type'
-            when p.updated_at <= p.created_at + interval '1 millisecond' and v.event_type <> 'webhook.endpoint_disabled'
-              then 'created_later'
-            else 'changed_since'
-          end as reason
+          end as reason,
+          case when p.updated_at <= p.created_at + interval '1 millisecond' and v.event_type <> 'webhook.endpoint_disabled'
+            then 'created_later' else 'changed_since' end as wanting,
+          p.filter
         from page p cross join event v
         left join lateral (
           select d.id from posthorn.deliveries d
@@ -88,7 +98,7 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
         ) missed on true
         order by p.id`
 
-      return { hasEvent, list } as const
+      return { findEvent, list } as const
     })
   }
 ) {}

@@ -5,7 +5,7 @@ import { RoutingRepo } from "@posthorn/persistence/repositories/RoutingRepo"
 import { readRows } from "@posthorn/testkit/Seeds"
 import { Effect, Option } from "effect"
 import { connect, makeEndpoint, observe, publish, unknown, walk } from "../Fixtures.ts"
-import { type Entered, entered, TestServer, testServer } from "../TestServer.ts"
+import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
 /** The event's routes by endpoint. */
 const routesOf = (ws: Entered, eventId: string) =>
@@ -39,6 +39,25 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
         [wants]: route("sent", deliveryIds[0]),
         [other]: route("type"),
         [disabled]: route("missed")
+      })
+    })
+  )
+
+  it.effect("§4.6 an endpoint that the publish did not name was not chosen, whatever it wants", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const named = yield* makeEndpoint(ws, { eventTypes: ["order.paid"] })
+      const disabled = yield* makeEndpoint(ws)
+      const other = yield* makeEndpoint(ws)
+      yield* disable(ws, disabled)
+      const { body } = yield* ws.call("POST", "/events", {
+        body: { eventType: "invoice.paid", payload: {}, endpointIds: [named, disabled] }
+      })
+
+      expect(yield* routesOf(ws, body.id)).toEqual({
+        [named]: route("sent", (body.deliveryIds as ReadonlyArray<string>)[0]),
+        [disabled]: route("missed"),
+        [other]: route("not_chosen")
       })
     })
   )
@@ -85,6 +104,54 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
           [laterForOthers]: route("created_later")
         })
       })
+  )
+
+  it.effect(
+    "§4.6 what a filter does not let through is told with the first condition that does not hold",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const setting = (body: object) =>
+          Effect.tap(makeEndpoint(ws, { eventTypes: ["order.paid"] }), (id) =>
+            Effect.sync(() => later.push([id, { eventTypes: ["*"], ...body }]))
+          )
+        const later: Array<readonly [string, object]> = []
+        const filtered = yield* setting({ filter: { total: { $gt: 10 }, currency: { $in: ["USD", "GBP"] } } })
+        const equal = yield* setting({ filter: { currency: { $in: ["USD", "GBP"] } } })
+        const fitting = yield* setting({ filter: { currency: "EUR" } })
+        const { id } = yield* publish(ws, "invoice.paid", { total: 12, currency: "EUR" })
+        for (const [endpointId, body] of later) yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body })
+        const because = { path: "/currency", condition: { $in: ["USD", "GBP"] } }
+
+        expect(yield* routesOf(ws, id)).toEqual({
+          [filtered]: route("filter", null, because),
+          [equal]: route("filter", null, because),
+          [fitting]: route("changed_since")
+        })
+        const { call } = yield* TestServer
+        yield* call("POST", `/workspaces/${ws.slug}/events/${id}/purge`, { token: OPERATOR_TOKEN })
+        expect(yield* routesOf(ws, id)).toMatchObject({ [filtered]: route("changed_since") })
+      })
+  )
+
+  it.effect("§6.1 a condition is not told of a payload that the caller may not see", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws, { eventTypes: ["order.paid"] })
+      yield* ws.call("POST", "/members", { body: { email: "z@example.com", name: "Z", role: "viewer" } })
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, {
+        body: { eventTypes: ["*"], filter: { email: "a@example.com" } }
+      })
+      const { body } = yield* ws.call("GET", "/events?eventType=member.added")
+      const weak = yield* ws.tokenWith("webhook:list")
+      const path = `/workspaces/${ws.slug}/events/${body.items[0]!.id}/routing`
+      const routeFor = (token: string) =>
+        Effect.map(call("GET", path, { token }), ({ body }) => body.items[0]!.because)
+
+      expect(yield* routeFor(ws.token)).toEqual({ path: "/email", condition: "a@example.com" })
+      expect(yield* routeFor(weak)).toBe(null)
+    })
   )
 
   it.scoped(
