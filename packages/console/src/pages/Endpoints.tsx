@@ -57,9 +57,10 @@ const columns = (slug: string, policyOf: ReturnType<typeof usePolicies>): Readon
   {
     head: "Event types",
     className: "max-w-56",
-    cell: ({ eventTypes }) => (
+    cell: ({ eventTypes, filter }) => (
       <span className="block truncate text-soft" title={eventTypes.join(", ")}>
         {typesOf(eventTypes)}
+        {filter === null ? "" : ", filtered"}
       </span>
     )
   },

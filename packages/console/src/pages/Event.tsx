@@ -65,6 +65,14 @@ export const Event = () => {
               <Who actor={event.actor} />
             </Fact>
             <Fact name="Deliveries">{event.deliveries.toLocaleString()}</Fact>
+            {event.endpointIds === null ? null : (
+              <Fact name="For">
+                {event.endpointIds.length === 1
+                  ? "the endpoint that its publish named"
+                  : `${event.endpointIds.length} endpoints that its publish named`}
+              </Fact>
+            )}
+            {event.retry ? null : <Fact name="Retries">none: its publish asked for one attempt</Fact>}
             <Fact name="Missed">
               {event.missed === 0
                 ? "none"
