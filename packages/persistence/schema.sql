@@ -287,6 +287,7 @@ create table posthorn.endpoints (
   filter json,
   filter_path jsonpath,
   filter_program jsonb,
+  filter_weight integer,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint endpoints_pkey PRIMARY KEY (workspace_id, id),
@@ -341,6 +342,7 @@ create table posthorn.events (
   actor text collate "C" not null,
   endpoint_ids text[],
   retry boolean not null default true,
+  unfilterable boolean,
   purged_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null,
   constraint events_pkey PRIMARY KEY (workspace_id, id)
@@ -632,7 +634,9 @@ create type posthorn.audience as (
   disabled text[],
   asleep smallint[],
   used_up text,
-  unknown integer
+  unknown integer,
+  weight bigint,
+  unjudged text
 );
 
 create type posthorn.judged_payload as (
@@ -640,6 +644,12 @@ create type posthorn.judged_payload as (
   nested integer,
   parts integer,
   bytes integer
+);
+
+create type posthorn.like_filtered as (
+  ids text[],
+  path jsonpath,
+  program jsonb
 );
 
 create type posthorn.loaded as (
@@ -691,7 +701,8 @@ create type posthorn.planned as (
   refusal posthorn.refusal,
   actor text,
   named_ids text[],
-  retry boolean
+  retry boolean,
+  unfilterable boolean
 );
 
 create type posthorn.published as (
@@ -725,7 +736,7 @@ create type posthorn.waiting as (
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text, named json DEFAULT NULL::json) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.blocked_endpoints(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
--- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]) returns void
+-- posthorn.check_fan_out(workspace text, event_types text[], payloads json[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]) returns void
 -- posthorn.check_quotas() returns integer
 -- posthorn.choices_text(named_ids text[], retry boolean) returns text
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
@@ -768,6 +779,7 @@ create type posthorn.waiting as (
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
+-- posthorn.most_work(judged posthorn.judged_payload) returns bigint
 -- posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
 -- posthorn.named_endpoints(workspace text, named json) returns SETOF posthorn.audience
 -- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
@@ -788,7 +800,7 @@ create type posthorn.waiting as (
 -- posthorn.path_of(program jsonb, nested integer) returns jsonpath
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
--- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[]) returns posthorn.planned[]
+-- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[], shared boolean) returns posthorn.planned[]
 -- posthorn.policy_version(own jsonb, inherited jsonb) returns bigint
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text, endpoint_ids text[] DEFAULT NULL::text[], retry boolean DEFAULT true) returns posthorn.published
 -- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text, endpoint_ids json[], retries boolean[]) returns SETOF posthorn.published
@@ -827,6 +839,7 @@ create type posthorn.waiting as (
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.show_life(owner text) returns boolean
+-- posthorn.sift(audience posthorn.audience, payload text, shared boolean) returns posthorn.audience
 -- posthorn.sleep_lock_class() returns integer
 -- posthorn.sql_actor() returns text
 -- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
@@ -843,6 +856,7 @@ create type posthorn.waiting as (
 -- posthorn.try_share_sleep_lock(shard smallint) returns boolean
 -- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
+-- posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_judge(past_id text, since text, horizon text, most integer, OUT workspace_id text, OUT past text, OUT stored text) returns SETOF record

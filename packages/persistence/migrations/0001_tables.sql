@@ -114,6 +114,7 @@ create table posthorn.endpoints (
   filter json,
   filter_path jsonpath,
   filter_program jsonb,
+  filter_weight integer,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),
@@ -150,6 +151,8 @@ create table posthorn.events (
   endpoint_ids text[],
   -- False: a delivery that the publish made has one attempt.
   retry boolean not null default true,
+  -- True: the payload could not be judged by filters, so it passed them all. Null otherwise.
+  unfilterable boolean,
   purged_at timestamptz(3),
   created_at timestamptz(3) not null
 -- A vacuum reads only new pages. Unvacuumed rows make counting a type's last day 35 times slower.

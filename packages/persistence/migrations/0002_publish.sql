@@ -1,7 +1,8 @@
 -- The one way an event enters: publish functions for REST, for MCP and for applications' own transactions.
 --
 -- One transaction holds the event, a pending delivery and a queue row for each enabled endpoint that matches, and a missed
--- event for each disabled one. Where the publish names endpoints, these get the event whatever they subscribe to.
+-- event for each disabled one. An endpoint matches by its patterns and its filter (0012_filters.sql). Where the publish names
+-- endpoints, these get the event whatever they subscribe to.
 -- Refusals have a SQLSTATE: PH400 not valid (the hint names the member) · PH404 no such workspace · PH409 idempotency key of
 -- another event · PH413 more than `most_deliveries` (null: no limit) · PH429 quota used up (the hint names it).
 --
@@ -103,7 +104,7 @@ create function posthorn.ids_in(named json) returns text[] language sql immutabl
 create type posthorn.planned as (
   index integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
   endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text,
-  named_ids text[], retry boolean
+  named_ids text[], retry boolean, unfilterable boolean
 );
 
 -- The id comes last: names of roles may contain spaces.
@@ -142,9 +143,11 @@ begin
 end $$;
 
 -- Who gets an event: endpoints by id, and the shards (`asleep`) whose worker must be notified. `wanted`: the event type, or the JSON
--- list of named endpoints. `unknown`: the position of the first named endpoint that does not exist. No row: the workspace is gone.
+-- list of named endpoints. `unknown`: the position of the first named endpoint that does not exist. `weight`: what the endpoints'
+-- filters weigh, null if none has one; then `posthorn.sift` sets `unjudged`. No row: the workspace is gone.
 create type posthorn.audience as (
-  workspace_id text, wanted text, enabled text[], disabled text[], asleep smallint[], used_up text, unknown integer
+  workspace_id text, wanted text, enabled text[], disabled text[], asleep smallint[], used_up text, unknown integer, weight bigint,
+  unjudged text
 );
 
 -- Locks the endpoints as a foreign key would, so neither they nor the workspace can be deleted before the caller commits.
@@ -155,10 +158,10 @@ create type posthorn.audience as (
 create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up, null::integer
+  select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up, null::integer, a.weight, null::text
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
-      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep
+      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep, sum(e.filter_weight) as weight
     from (
       select distinct s.endpoint_id as id
       from unnest(posthorn.patterns_of(event_type)) as p(pattern) cross join lateral (
@@ -169,7 +172,7 @@ begin atomic
       where s.endpoint_id is distinct from except_endpoint
       order by 1
     ) s cross join lateral (
-      select e.id, e.enabled, posthorn.shard_of(e.id) as shard from posthorn.endpoints e
+      select e.id, e.enabled, e.filter_weight, posthorn.shard_of(e.id) as shard from posthorn.endpoints e
       where e.workspace_id = w.id and e.id = s.id for key share
     ) e
   ) a
@@ -180,7 +183,7 @@ end;
 create function posthorn.named_endpoints(workspace text, named json) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select w.id, named::text, a.enabled, a.disabled, a.asleep, w.used_up, a.unknown
+  select w.id, named::text, a.enabled, a.disabled, a.asleep, w.used_up, a.unknown, null::bigint, null::text
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep,
@@ -235,7 +238,7 @@ begin
   return array(
     select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
         then row(p.index, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
-          posthorn.workspace_gone(), null, null, null)::posthorn.planned
+          posthorn.workspace_gone(), null, null, null, null)::posthorn.planned
         else p end
     from unnest(plan) p order by p.index
   );
@@ -246,7 +249,7 @@ end $$;
 -- plan would be made for each call.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[]
+  most_deliveries integer, actors text[], endpoint_ids json[], retries boolean[], shared boolean
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
@@ -286,21 +289,30 @@ begin
   began := date_part('epoch', clock_timestamp()) * 1000000;
   plan := array(
     select row(g.index, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
-      g.key, a.enabled,
-      case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.index) from unnest(a.enabled)) end,
-      a.disabled, false, r.refusal, g.actor,
-      case when g.code is null then posthorn.ids_in(i.named) end, retries[g.index])::posthorn.planned
+      g.key, f.enabled,
+      case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.index) from unnest(f.enabled)) end,
+      f.disabled, false, r.refusal, g.actor,
+      case when g.code is null then posthorn.ids_in(i.named) end, retries[g.index],
+      case when f.unjudged = 'unfilterable' then true end)::posthorn.planned
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, actors, faults)
       with ordinality as g(workspace, event_type, payload, key, trace_id, actor, code, message, hint, index)
     cross join lateral (select posthorn.id_of('evt_', began + g.index) as id, endpoint_ids[g.index] as named offset 0) i
     left join unnest(audiences) a on a.workspace_id = g.workspace and a.wanted = coalesce(i.named::text, g.event_type)
     cross join lateral (
+      select case when a.weight is not null and g.code is null then posthorn.sift(a, g.payload::text, shared) end as audience offset 0
+    ) s
+    cross join lateral (
+      select case when a.weight is null then a.enabled else (s.audience).enabled end as enabled,
+        case when a.weight is null then a.disabled else (s.audience).disabled end as disabled, (s.audience).unjudged as unjudged offset 0
+    ) f
+    cross join lateral (
       select case
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
         when a.workspace_id is null then posthorn.workspace_gone()
         when a.unknown is not null then posthorn.endpoint_unknown(a.unknown)
-        when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
-        when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
+        when f.unjudged = 'apart' then row('55P03', 'Judging its filters would hold up other events', null)::posthorn.refusal
+        when a.used_up = 'bytes' or (a.used_up = 'waiting' and f.enabled is not null) then posthorn.quota_exceeded(a.used_up)
+        when cardinality(f.enabled) > most_deliveries then posthorn.too_many(cardinality(f.enabled), most_deliveries)
       end as refusal offset 0
     ) r
     where g.index <= cardinality(event_types) order by g.index
@@ -322,9 +334,11 @@ begin
     missed := missed or one.missed_ids is not null;
   end loop;
   insert into posthorn.events
-    (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, endpoint_ids, retry, created_at)
+    (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, endpoint_ids, retry, unfilterable,
+      created_at)
   select p.workspace_id, p.id, p.event_type, p.payload, p.trace_id, coalesce(cardinality(p.delivery_ids), 0),
-    coalesce(cardinality(p.missed_ids), 0), p.actor, p.named_ids, p.retry is not false, posthorn.made_at(p.id)
+    coalesce(cardinality(p.missed_ids), 0), p.actor, p.named_ids, p.retry is not false, p.unfilterable,
+    posthorn.made_at(p.id)
   from unnest(plan) p;
   if delivered then
     insert into posthorn.deliveries
@@ -359,9 +373,10 @@ begin
     where e.workspace_id = workspace and e.consecutive_failures = 0
       and e.id = any (audience.enabled || audience.disabled);
   end if;
+  if audience.weight is not null then audience := posthorn.sift(audience, payload, false); end if;
   perform posthorn.store_planned(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
     audience.enabled, (select array_agg(posthorn.id_of('whd_', began)) from unnest(audience.enabled)), audience.disabled,
-    false, null, actor, null, null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
+    false, null, actor, null, null, audience.unjudged is not null or null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
 
 -- Named endpoints compare as a set.
@@ -428,7 +443,7 @@ begin
         when p.index = any (held)
           then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
         else p.refusal
-      end, p.actor, p.named_ids, p.retry)::posthorn.planned
+      end, p.actor, p.named_ids, p.retry, p.unfilterable)::posthorn.planned
     from unnest(plan) p
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
@@ -446,7 +461,7 @@ create function posthorn.publish_planned(
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
-    actors, endpoint_ids, retries);
+    actors, endpoint_ids, retries, not patient and cardinality(event_types) > 1);
   -- After `plan` has notified the workers, because they read what is due from the time of the notification on.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
@@ -485,6 +500,7 @@ declare
 begin
   if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
   audience := posthorn.audience_of(workspace, event_type, null);
+  if audience.weight is not null then audience := posthorn.sift(audience, payload, false); end if;
   if audience.used_up is not null then return null; end if;
   if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
     if audience.enabled is not null then return null; end if;
@@ -495,11 +511,11 @@ begin
   moment := to_timestamp((began / 1000)::float8 / 1000);
   event := posthorn.id_of('evt_', began);
   trace_id := coalesce(trace_id, posthorn.own_trace(event));
-  if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null then
+  if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null or audience.unjudged is not null then
     if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
     perform posthorn.store_planned(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
-      audience.disabled, false, null, actor, null, null)::posthorn.planned], moment);
+      audience.disabled, false, null, actor, null, null, audience.unjudged is not null or null)::posthorn.planned], moment);
   else
     insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
     values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, actor, moment);
@@ -552,23 +568,31 @@ begin
       patient, actors, endpoint_ids, retries)) p;
 end $$;
 
--- Refuses a batch before making its deliveries. Events with known keys are not counted.
+-- Refuses a batch before making its deliveries. Events with known keys are not counted. Filters are judged only for a batch that would
+-- be refused without them.
 create function posthorn.check_fan_out(
-  workspace text, event_types text[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]
+  workspace text, event_types text[], payloads json[], idempotency_keys text[], most_deliveries integer, endpoint_ids json[]
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   planned bigint;
   refusal posthorn.refusal;
 begin
-  select sum(k.events * cardinality(a.enabled)) into planned
-  from (
-    select i.event_type, i.named::text as named, count(*) as events
-    from unnest(event_types, idempotency_keys, endpoint_ids) as i(event_type, key, named)
+  with given as materialized (
+    select i.event_type, i.named::text as named, i.payload
+    from unnest(event_types, payloads, idempotency_keys, endpoint_ids) as i(event_type, payload, key, named)
     where posthorn.refusal_of_named(i.named) is null and not exists (
       select from posthorn.idempotency_keys k
       where k.workspace_id = workspace and k.key = i.key and k.created_at > clock_timestamp() - interval '24 hours')
-    group by 1, 2
-  ) k cross join lateral posthorn.audience_of(workspace, k.event_type, null, k.named::json) a;
+  ), kinds as materialized (
+    select k.event_type, k.named, k.events * cardinality(a.enabled) as most, a.weight, a as audience
+    from (select g.event_type, g.named, count(*) as events from given g group by 1, 2) k
+    cross join lateral posthorn.audience_of(workspace, k.event_type, null, k.named::json) a
+  )
+  select case when sum(k.most) <= most_deliveries or count(k.weight) = 0 then sum(k.most) else (
+      select sum(cardinality((case when k.weight is null then k.audience
+        else posthorn.sift(k.audience, g.payload::text, false) end).enabled))
+      from given g join kinds k on k.event_type = g.event_type and k.named is not distinct from g.named) end
+  into planned from kinds k;
   if planned > most_deliveries then
     refusal := posthorn.too_many(planned, most_deliveries);
     raise exception '%', refusal.message using errcode = refusal.code;
@@ -598,7 +622,7 @@ declare
   one posthorn.planned;
 begin
   if most_deliveries is not null then
-    perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries, endpoint_ids);
+    perform posthorn.check_fan_out(workspace, event_types, payloads, idempotency_keys, most_deliveries, endpoint_ids);
   end if;
   foreach one in array posthorn.publish_planned(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
     array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]),

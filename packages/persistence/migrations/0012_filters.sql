@@ -8,7 +8,7 @@ create type posthorn.judged_payload as (
   document jsonb,
   -- How many arrays may stand directly within each other, less one.
   nested integer,
-  -- An upper bound on the number of its values, and its bytes.
+  -- An upper bound on the number of its values, and on what reading its strings takes in such parts.
   parts integer, bytes integer
 );
 
@@ -32,8 +32,10 @@ declare
 begin
   document := payload::jsonb;
   return row(document, posthorn.nesting_of(document, bytes - octet_length(replace(payload, '[', ''))),
-    1 + bytes - octet_length(replace(payload, ',', '')), bytes)::posthorn.judged_payload;
-exception when data_exception or program_limit_exceeded then
+    1 + bytes - octet_length(replace(payload, ',', '')) + bytes / 1000, bytes)::posthorn.judged_payload;
+exception when others then
+  -- Data exceptions, and limits of the program.
+  if sqlstate !~ '^(22|54)' then raise; end if;
   return null;
 end $$;
 
@@ -59,4 +61,67 @@ begin
     k := (holding + failing) / 2;
   end loop;
   return nullif(failing, conditions + 1);
+end $$;
+
+-- Units of work, of 0.1 to 0.15 us, that judging an event may take by all its filters: 60,000, and for large payloads twice as many as
+-- they have parts, which takes as long as reading them.
+create function posthorn.most_work(judged posthorn.judged_payload) returns bigint language sql immutable parallel safe
+  return greatest(60000, 2 * (judged).parts);
+
+-- What judging by these programs takes, counting the elements that their paths reach: each element once for each path, so that counting
+-- costs no more than one filter. Too many paths are too much work, and so is a long path where arrays are nested.
+create function posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
+language sql immutable parallel safe
+begin atomic
+  select case when count(*) > 2000 then null else (1 + (judged).nested) * sum(r.units * (
+      select 1 + count(*) from jsonb_path_query((judged).document,
+        posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested)))) end
+    + (select sum((p ->> 'fixed')::integer + (p ->> 'scans')::integer * (judged).bytes / 25
+        + case when (judged).nested > 0 then octet_length(posthorn.path_of(p, (judged).nested)::text) / 8 else 0 end)
+      from unnest(programs) p)
+  from (
+    select r.path, sum(r.units::integer) as units
+    from unnest(programs) p cross join lateral jsonb_each_text(p -> 'reaches') as r(path, units)
+    group by r.path limit 2001
+  ) r;
+end;
+
+-- Endpoints whose filters are the same.
+create type posthorn.like_filtered as (ids text[], path jsonpath, program jsonb);
+
+-- The audience without the endpoints whose filter refuses the payload. `unjudged` says why nobody was left out: 'unfilterable', or
+-- 'apart' if judging would hold up the other events of a shared statement.
+create function posthorn.sift(audience posthorn.audience, payload text, shared boolean) returns posthorn.audience
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
+declare
+  wanting constant text[] := audience.enabled || audience.disabled;
+  judged posthorn.judged_payload;
+  filters posthorn.like_filtered[];
+  refusing text[];
+begin
+  if shared and octet_length(payload) > 65536 then audience.unjudged := 'apart'; return audience; end if;
+  judged := posthorn.judged(payload);
+  if (judged).document is null then audience.unjudged := 'unfilterable'; return audience; end if;
+  filters := array(
+    select row(array_agg(e.id), (array_agg(e.filter_path))[1], (array_agg(e.filter_program))[1])::posthorn.like_filtered
+    from unnest(wanting) w(id) cross join lateral (
+      select e.id, e.filter, e.filter_path, e.filter_program from posthorn.endpoints e
+      where e.workspace_id = audience.workspace_id and e.id = w.id and e.filter_path is not null offset 0
+    ) e group by e.filter::text);
+  if audience.weight * (judged).parts * (1 + (judged).nested) > (case when shared then 6000 else posthorn.most_work(judged) end) then
+    if shared then audience.unjudged := 'apart'; return audience; end if;
+    if coalesce(posthorn.work_of(array(select f.program from unnest(filters) f), judged) > posthorn.most_work(judged), true) then
+      audience.unjudged := 'unfilterable';
+      return audience;
+    end if;
+  end if;
+  refusing := array(select unnest(f.ids) from unnest(filters) f where not posthorn.filter_holds(f.path, f.program, judged));
+  if cardinality(refusing) = 0 then return audience; end if;
+  select array_agg(id order by id) filter (where id = any (audience.enabled)),
+    array_agg(id order by id) filter (where id = any (audience.disabled))
+  into audience.enabled, audience.disabled from unnest(wanting) id where id <> all (refusing);
+  audience.asleep := (select array_agg(distinct s) from unnest(audience.asleep) s
+    where s in (select posthorn.shard_of(id) from unnest(audience.enabled) id));
+  return audience;
 end $$;

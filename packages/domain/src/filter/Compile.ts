@@ -184,6 +184,11 @@ class Work {
   /** How often all strings are read to their end. */
   scans = 0
 
+  /** Units for each part of the payload, whatever it is: an upper bound on what judging takes. */
+  get weight() {
+    return Object.values(this.reaches).reduce((sum, units) => sum + units, this.fixed + 40 * this.scans)
+  }
+
   add(condition: Condition, reach: string): void {
     const members = condition.kind === "scalar" ? [] : condition.members
     let units = 1 + members.filter(({ kind }) => kind === "name").length
@@ -209,7 +214,10 @@ export const compile = (filter: Filter): string => {
   work.add(filter.root, "$")
   return JSON.stringify({
     path: text(new Compiler().holds(filter.root, { x: "$", path: undefined })),
-    ...work
+    weight: work.weight,
+    reaches: work.reaches,
+    fixed: work.fixed,
+    scans: work.scans
   })
 }
 

@@ -1,7 +1,6 @@
 /** Webhook endpoints. Secrets are stored sealed and never returned here (`SecretBox`). */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Fragment } from "@effect/sql/Statement"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { ExternalIdTaken, held } from "@posthorn/domain/Errors"
 import { compile } from "@posthorn/domain/filter/Compile"
@@ -96,6 +95,8 @@ export interface NewEndpoint extends EndpointSettings, SealedKeys {
 const toRow = <R extends { readonly filter: string | null }>(row: R): Omit<R, "filter"> & WithFilter =>
   row.filter === null ? (row as R & WithFilter) : Object.assign(row, { filter: new JsonText(row.filter) })
 
+const shown = Effect.map((row: typeof Raw.Type | undefined) => row && toRow(row))
+
 const programOf = ({ filter }: WithFilter) => filter && compile(Either.getOrThrow(parseFilter(filter.text)))
 
 const jsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value))
@@ -131,12 +132,13 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         rows(sql, Raw)`
         insert into posthorn.endpoints
           (workspace_id, id, url, description, event_types, external_id, metadata, policy, request, request_secrets, filter,
-            filter_program, filter_path, enabled, disabled_reason, disabled_at, secret, public_key)
+            filter_program, filter_path, filter_weight, enabled, disabled_reason, disabled_at, secret, public_key)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
           ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb,
           ${jsonOrNull(endpoint.request)}::jsonb, ${endpoint.requestSecrets},
           ${endpoint.filter?.text ?? null}::json, ${programOf(endpoint)}::jsonb, posthorn.path_of(${programOf(endpoint)}::jsonb, 0),
+          (${programOf(endpoint)}::jsonb ->> 'weight')::integer,
           ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
@@ -190,22 +192,19 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           Effect.orDie
         )
 
-      const found = (workspaceId: WorkspaceId, endpointId: EndpointId, locking: Fragment) =>
-        Effect.map(
-          first(sql, Raw)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} ${locking}`,
-          (row) => row && toRow(row)
-        )
-
-      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) => found(workspaceId, endpointId, sql``)
+      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, Raw)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(shown)
 
       /** Locks the endpoint until the transaction ends: it can be neither disabled nor deleted meanwhile. */
       const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-        found(workspaceId, endpointId, sql`for share`)
+        first(sql, Raw)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for share`.pipe(shown)
 
       /** The same for a caller that is about to change it. */
       const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-        found(workspaceId, endpointId, sql`for no key update`)
+        first(sql, Raw)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`.pipe(shown)
 
       /** What it signs with, locked for a caller that is about to change it. */
       const lockKeys = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
@@ -241,7 +240,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
             ${next.policy === present.policy ? sql`` : sql`, policy = ${jsonOrNull(next.policy)}::jsonb`}
             ${next.request === present.request ? sql`` : sql`, request = ${jsonOrNull(next.request)}::jsonb, request_secrets = ${requestSecrets}`}
-            ${next.filter === present.filter ? sql`` : sql`, filter = ${next.filter?.text ?? null}::json, filter_program = ${programOf(next)}::jsonb, filter_path = posthorn.path_of(${programOf(next)}::jsonb, 0)`}
+            ${next.filter === present.filter ? sql`` : sql`, filter = ${next.filter?.text ?? null}::json, filter_program = ${programOf(next)}::jsonb, filter_path = posthorn.path_of(${programOf(next)}::jsonb, 0), filter_weight = (${programOf(next)}::jsonb ->> 'weight')::integer`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
