@@ -3,6 +3,8 @@
  * the changelog's section, commits, tags `v1.2.3` with the notes, and prints them. Pushes and publishes nothing.
  *
  *   -- 1.2.3 --dry-run    the same without writing anything
+ *   -- --dry-run          makes what would be published of the version that is checked out, in dist/ (scripts/artifacts.mjs), and
+ *                         tries it from there alone (scripts/try-artifacts.mjs)
  *   -- --notes            the notes of the version that is checked out, and nothing else
  *
  * Refuses a tree with changes, base images without a digest, a failing step of `.ci/run`, a version that is not greater than the last release, and an
@@ -12,6 +14,9 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { makeArtifacts } from "./artifacts.mjs"
+import { ensureInstalled } from "./install.mjs"
+import { tryArtifacts } from "./try-artifacts.mjs"
 
 const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim()
 
@@ -97,6 +102,14 @@ const runChecks = () => {
   if (git("status", "--porcelain") !== "") refuse(".ci/run left changes behind: commit them first")
 }
 
+const makeDist = async () => {
+  const dist = join(root, "dist")
+  ensureInstalled({ withConsole: true })
+  for (const { bytes, name } of await makeArtifacts(dist))
+    console.log(`${String(Math.ceil(bytes / 1024)).padStart(6)} kB  ${name}`)
+  for (const [name, said] of Object.entries(await tryArtifacts(dist))) console.log(`${name}: ${said}`)
+}
+
 const release = (version, isDry) => {
   check(version)
   runChecks()
@@ -111,6 +124,7 @@ const release = (version, isDry) => {
   git("commit", "--quiet", "--message", `Release ${version}`, "--", ...files.map(([file]) => file))
   git("tag", "--annotate", `v${version}`, "--cleanup=verbatim", "--message", `${version}\n\n${notes}`)
   console.log(`release: v${version} is tagged. Publish it with: git push origin HEAD v${version}`)
+  console.log("release: npm run release -- --dry-run makes dist/, and tries it")
 }
 
 const { positionals, values } = parseArgs({
@@ -120,4 +134,5 @@ const { positionals, values } = parseArgs({
 if (values.notes) {
   const { version } = JSON.parse(read("package.json"))
   console.log(notesOf(version) ?? refuse(`${CHANGELOG} has no section ${version}`))
-} else release(positionals[0], values["dry-run"] === true)
+} else if (positionals.length === 0 && values["dry-run"]) await makeDist()
+else release(positionals[0], values["dry-run"] === true)

@@ -30,6 +30,7 @@ const PLACES = [
   "package.json",
   "packages/cli/src/Version.ts",
   "packages/api-contract/openapi.json",
+  "packages/sdk/python/pyproject.toml",
   "docker/kubernetes/kustomization.yaml",
   "docs/operate.md"
 ]
