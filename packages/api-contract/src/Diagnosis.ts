@@ -93,7 +93,7 @@ const EndpointDiagnosis = Schema.Struct({
   endpointId: EndpointId,
   health: Schema.Literal("healthy", "failing", "unstable", "disabled", "unproven").annotations({
     description:
-      "`unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published.",
+      "`unstable` delivers and fails in turn; `unproven` has no attempt on record, or gets nothing that is published.",
     examples: ["failing"]
   }),
   diagnosedAt: Timestamp,

@@ -9,27 +9,63 @@
 import { resolve } from "@posthorn/domain/DeliveryPolicy"
 import { diagnose } from "@posthorn/domain/diagnosis/Diagnosis"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
-import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { parseFilter } from "@posthorn/domain/filter/Filter"
+import { type EndpointId, firstIdAt, type WorkspaceId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { validityOf } from "@posthorn/egress/ClientCertificate"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
-import { Effect, Either } from "effect"
+import { Array as Arr, Effect, Either } from "effect"
+import { FilterJudge } from "./FilterJudge.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
+import { hiddenFrom } from "./OwnEvents.ts"
+
+const DAY_MS = 86_400_000
+const EXAMINED = 200
 
 export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabilities/Diagnoses", {
-  dependencies: [EvidenceRepo.Default],
+  dependencies: [EvidenceRepo.Default, FilterJudge.Default],
   effect: Effect.gen(function* () {
     const evidence = yield* EvidenceRepo
     const box = yield* SecretBox
+    const judges = yield* FilterJudge
     const { allowedTargets, mostTimeoutMs, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+
+    /** What its filter makes of the newest events of the last 24 hours. What the caller may not see does not count. */
+    const filteredBy = Effect.fnUntraced(function* (
+      filter: string,
+      eventTypes: ReadonlyArray<string>,
+      now: string
+    ) {
+      const { permissions } = yield* CurrentPrincipal
+      const judge = yield* judges.begin
+      const since = firstIdAt("event", Date.parse(now) - DAY_MS)
+      const newest = yield* judge.newest(eventTypes, hiddenFrom(permissions), EXAMINED)
+      const judged = yield* judge
+        .compiled(Either.getOrThrow(parseFilter(filter)))
+        .judge(newest.filter(({ id }) => id >= since))
+      const conditions = Arr.groupBy(
+        judged.flatMap(({ because }) => because ?? []),
+        ({ condition, path }) => `${path} ${condition.text}`
+      )
+      const [mostOften] = Object.values(conditions)
+        .toSorted((one, other) => other.length - one.length)
+        .map(([{ condition, path }]) => ({ path, condition: condition.text }))
+      return {
+        filter: new JsonText(filter),
+        examined: judged.length,
+        matching: judged.filter(({ matches }) => matches).length,
+        mostOften: mostOften ?? null
+      }
+    })
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
-      const { certificate, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
+      const { certificate, filter, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
       const inForce = resolve(policy, workspacePolicy, { mostTimeoutMs, requestTimeoutMs, retryDelayMs })
       const secretReadable = opens(box, { workspaceId, endpointId }, secret)
       const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
@@ -38,6 +74,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       })
       const { findings, health } = diagnose({
         ...gathered,
+        filtered: filter === null ? null : yield* filteredBy(filter, endpoint.eventTypes, gathered.now),
         requestTimeoutMs: inForce.timeoutSeconds * 1_000,
         retryDelayMs,
         endpoint: {

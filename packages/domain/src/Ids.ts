@@ -75,3 +75,7 @@ export const newTail = (): string => `${microseconds().toString(16).padStart(13,
 
 /** A new id for the noun, e.g. `whd_64401b2c93f5e0b7d1c4a98e62f03`. */
 export const newId = <N extends Noun>(noun: N): Id<N> => `${prefixes[noun]}${newTail()}`
+
+/** The smallest id of this moment, in milliseconds. */
+export const firstIdAt = (noun: Noun, moment: number) =>
+  `${prefixes[noun]}${(moment * 1000).toString(16).padStart(13, "0")}`

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { diagnose, everyStep } from "../src/diagnosis/Diagnosis.ts"
 import type { Evidence, SeenAttempt, SeenChange } from "../src/diagnosis/DiagnosisEvidence.ts"
 import type { Finding } from "../src/diagnosis/Finding.ts"
+import { JsonText } from "../src/JsonText.ts"
 import { type FailureReason, isUncounted } from "../src/Verdict.ts"
 
 const START = Date.parse("2026-11-20T12:00:00.000Z")
@@ -92,6 +93,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
     },
     requestTimeoutMs: 10_000,
     retryDelayMs: 30_000,
+    filtered: null,
     published: ["invoice.paid"],
     olderChanges: false,
     attempts: attempts.map((one) => (one.status === "delivered" ? one : { ...one, ...failed })).reverse(),
@@ -644,6 +646,36 @@ describe("diagnosing an endpoint from its evidence", () => {
       ["updateWebhookEndpoint", "eventTypes"],
       [null]
     ])
+  })
+
+  it("§4.6 a filter that lets nothing through is told with the condition that keeps most away, from 50 events on", () => {
+    const filtered = {
+      filter: new JsonText('{"total":{"$gt":1.10}}'),
+      examined: 50,
+      matching: 0,
+      mostOften: { path: "/total", condition: '{"$gt":1.10}' }
+    }
+    const findingsFor = (more: Partial<typeof filtered>) =>
+      diagnose(
+        record("3*ok", {
+          filtered: { ...filtered, ...more },
+          changes: [change(2, "endpoint_updated", "filter")]
+        })
+      )
+    const { findings, health } = findingsFor({})
+
+    expect([health, ...findings.map(({ code }) => code)]).toEqual(["unproven", "filter_excludes_everything"])
+    expect(findings[0]).toMatchObject({
+      since: at(2),
+      changedBefore: { fields: ["filter"] },
+      because: 'Each was judged by the filter as it is now. Most often {"$gt":1.10} does not hold at /total.'
+    })
+    expect(findings[0]!.nextSteps.map(({ fillIn, operation }) => [operation, ...fillIn])).toEqual([
+      ["tryFilter"],
+      ["updateWebhookEndpoint", "filter"]
+    ])
+    for (const more of [{ examined: 49 }, { matching: 1 }])
+      expect(findingsFor(more).findings.map(({ code }) => code)).toEqual(["healthy"])
   })
 
   it.each([

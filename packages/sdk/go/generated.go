@@ -277,7 +277,7 @@ type StatsTotals struct {
 type EndpointDiagnosis struct {
 	// Id of the webhook endpoint.
 	EndpointID string `json:"endpointId"`
-	// `unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published.
+	// `unstable` delivers and fails in turn; `unproven` has no attempt on record, or gets nothing that is published.
 	Health string `json:"health"`
 	// RFC 3339 in UTC with milliseconds.
 	DiagnosedAt string `json:"diagnosedAt"`

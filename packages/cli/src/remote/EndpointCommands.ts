@@ -206,6 +206,7 @@ const UPDATED_BY: Readonly<Record<string, string>> = {
   url: " --url https://…",
   eventTypes: " --event-types …",
   policy: " --policy '{…}'",
+  filter: " --filter '{…}'",
   request: " --request FILE"
 }
 

@@ -23,7 +23,7 @@ import {
   untried
 } from "./internal/Conditions.ts"
 import { failureFinding } from "./internal/Failing.ts"
-import { unmatched } from "./internal/Matching.ts"
+import { excluded, unmatched } from "./internal/Matching.ts"
 import { test } from "./internal/Steps.ts"
 import { hasFailed, type Streak, streakOf } from "./internal/Streak.ts"
 
@@ -35,7 +35,7 @@ const present = <A>(value: A | undefined): value is A => value !== undefined
 /** An endpoint that both delivers and fails, even if the latest attempt failed. */
 const UNSTABLE: ReadonlySet<string> = new Set(["flapping", "some_event_types", "some_deliveries"])
 
-/** Deliveries say nothing about subscriptions that match nothing. */
+/** Deliveries say nothing about subscriptions that match nothing, and a filter that lets nothing through. */
 const healthOf = (
   { attempts, endpoint }: Evidence,
   streak: Streak | undefined,
@@ -48,7 +48,8 @@ const healthOf = (
     return streak === undefined || UNSTABLE.has(failure.code) ? "unstable" : "failing"
   if (attempts.length === 0 && endpoint.consecutiveFailures > 0) return "failing"
   const isProven = attempts[0] !== undefined && !hasFailed(attempts[0])
-  return !isProven || subscriptions?.code === "nothing_matches" ? "unproven" : "healthy"
+  const isIdle = subscriptions !== undefined && subscriptions.code !== "misspelt_subscription"
+  return !isProven || isIdle ? "unproven" : "healthy"
 }
 
 export const diagnose = (evidence: Evidence): Diagnosis => {
@@ -62,6 +63,7 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
     nextSteps: [...failure.nextSteps, ...toTest]
   }
   const subscriptions = unmatched(evidence)
+  const filter = excluded(evidence)
   const found = [
     unreadable(evidence),
     cause ?? untried(evidence),
@@ -69,6 +71,7 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
     disabled(evidence),
     expiring(evidence),
     subscriptions,
+    filter,
     // Waiting for the rate is expected.
     backlogged(evidence) ?? late(evidence),
     lost(evidence),
@@ -76,7 +79,7 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
   ].filter(present)
   const wrong = found.some(({ code }) => code !== "stopped_deliveries" && code !== "missed_events")
   return {
-    health: healthOf(evidence, streak, failure, subscriptions),
+    health: healthOf(evidence, streak, failure, filter ?? subscriptions),
     findings: wrong ? found : [fine(evidence), ...found]
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { RateLimit } from "../DeliveryPolicy.ts"
 import type { AuditEventId, DeliveryId } from "../Ids.ts"
+import type { JsonText } from "../JsonText.ts"
 import type { DisabledReason } from "../States.ts"
 import type { AttemptStatus, FailureDetail, FailureReason } from "../Verdict.ts"
 
@@ -45,6 +46,15 @@ export interface Backlog {
   readonly emptyAt: string
 }
 
+/** What an endpoint's filter, as it is now, makes of the newest events of the last 24 hours that its patterns want. */
+export interface Filtered {
+  readonly filter: JsonText
+  readonly examined: number
+  readonly matching: number
+  /** The condition that kept most of them away, as JSON, and its place in the payload; null if the filter held for all. */
+  readonly mostOften: { readonly path: string; readonly condition: string } | null
+}
+
 export interface Evidence {
   /** When it was gathered, by the database's clock. */
   readonly now: string
@@ -69,6 +79,8 @@ export interface Evidence {
   readonly requestTimeoutMs: number
   /** The unit of the pauses between probes. */
   readonly retryDelayMs: number
+  /** Null without a filter. */
+  readonly filtered: Filtered | null
   /** Event types published in the last 30 days, by name. */
   readonly published: ReadonlyArray<string>
   /** Newest first. */

@@ -11,6 +11,7 @@ export const findingCodes = [
   "secret_unreadable",
   "nothing_matches",
   "misspelt_subscription",
+  "filter_excludes_everything",
   "slow",
   "flapping",
   "some_event_types",

@@ -29,13 +29,14 @@ const CLOCK_OFF = "240 seconds"
 const NAMES_TIMESTAMP = 'timestamp(?!"\\s*:)'
 
 /** The evidence in the database; the capability adds whether URL and secret can be used now. */
-export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
+export type Gathered = Omit<Evidence, "endpoint" | "filtered" | "requestTimeoutMs" | "retryDelayMs"> & {
   readonly endpoint: Omit<
     Evidence["endpoint"],
     "certificateExpiresAt" | "honorsRetryAfter" | "secretReadable" | "urlRefusal"
   > & {
     /** The client certificate of its request, as PEM. */
     readonly certificate: string | null
+    readonly filter: string | null
     readonly policy: DeliveryPolicy | null
     readonly workspacePolicy: DeliveryPolicy | null
     readonly url: string
@@ -54,6 +55,7 @@ const EndpointFacts = Schema.Struct({
   eventTypes: Texts,
   secret: Bytes,
   certificate: Schema.NullOr(Schema.String),
+  filter: Schema.NullOr(Schema.String),
   policy: Schema.NullOr(DeliveryPolicy),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
   now: Time
@@ -113,6 +115,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
       const endpointFacts = sql.literal(
         columnsOf(EndpointFacts, "", {
           now: "clock_timestamp()",
+          filter: "filter::text",
           certificate: "request -> 'authentication' ->> 'certificate'",
           workspacePolicy: "(select w.policy from posthorn.workspaces w where w.id = workspace_id)"
         })

@@ -59,7 +59,9 @@ export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =
       .handle("getEndpointStats", ({ path, urlParams }) =>
         statistics.ofEndpoint(path.endpointId, withDefaults(urlParams).hours)
       )
-      .handle("diagnoseWebhookEndpoint", ({ path }) => diagnoses.ofEndpoint(path.endpointId))
+      .handle("diagnoseWebhookEndpoint", ({ path }) =>
+        Effect.map(diagnoses.ofEndpoint(path.endpointId), respond("diagnoseWebhookEndpoint"))
+      )
       .handle("rotateWebhookSecret", (request) =>
         idempotent("rotateWebhookSecret", request, endpoints.rotateSecret(request.path.endpointId))
       )

@@ -68,6 +68,7 @@ describe("the next steps of a diagnosis", () => {
       },
       requestTimeoutMs: 10_000,
       retryDelayMs: 30_000,
+      filtered: null,
       published: [],
       olderChanges: false,
       attempts: [
@@ -442,6 +443,26 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       const answer = yield* ws.call("GET", `/webhooks/${endpointId}/diagnosis`, { token: reader })
 
       expect(answer).toMatchObject({ status: 403, body: { permission: "webhook:list" } })
+    })
+  )
+
+  it.effect("§4.6 an endpoint whose filter lets nothing through is found by judging what was published", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws, { filter: { total: { $gt: 1000.5 } } })
+      const events = Array.from({ length: 60 }, () => ({ eventType: "invoice.paid", payload: { total: 7 } }))
+      yield* ws.call("POST", "/events/batch", { body: { events } })
+      const diagnosed = ws.call("GET", `/webhooks/${endpointId}/diagnosis`)
+
+      const { body } = yield* diagnosed
+      expect(body.findings).toContainEqual(
+        expect.objectContaining({
+          code: "filter_excludes_everything",
+          because: expect.stringContaining('{"$gt":1000.5} does not hold at /total')
+        })
+      )
+      yield* publish(ws, "invoice.paid", { total: 2000 })
+      expect(JSON.stringify((yield* diagnosed).body.findings)).not.toContain("filter_excludes_everything")
     })
   )
 })

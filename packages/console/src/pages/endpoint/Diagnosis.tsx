@@ -61,6 +61,8 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       return may("explainSignature") ? to("secret", "Check a signature") : null
     case "checkAuthentication":
       return may("checkAuthentication") ? to("request", "Open request") : null
+    case "tryFilter":
+      return may("updateWebhookEndpoint") ? to("settings", "Open settings") : null
     case "startReplay":
       return may("replayWebhookDelivery") ? (
         <Link

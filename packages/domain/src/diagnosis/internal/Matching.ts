@@ -1,10 +1,10 @@
-/** Findings about subscriptions that no published event matches. */
+/** Findings about subscriptions that no published event matches, and a filter that lets nothing through. */
 
 import { isReserved, patternsOf, TEST_EVENT } from "../../EventType.ts"
 import { edits } from "../../Spelling.ts"
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
-import { fixEventTypes, person, seeTypes } from "./Steps.ts"
+import { fixEventTypes, fixFilter, person, seeFiltered, seeTypes } from "./Steps.ts"
 
 const SHOWN = 5
 /** Most letters in which a misspelt type may differ from the intended one. */
@@ -70,6 +70,35 @@ export const unmatched = (evidence: Evidence): Finding | undefined => {
         "All that it shall subscribe to, spelt as it is published: what is left out ends. Events published before are not sent."
       ),
       person("If the type is misspelt where events are published, correct it there instead.")
+    ]
+  }
+}
+
+const FEWEST_EXCLUDED = 50
+const LONGEST_CONDITION = 100
+
+export const excluded = ({ changes, endpoint, filtered }: Evidence): Finding | undefined => {
+  if (!endpoint.enabled || filtered === null || filtered.mostOften === null) return undefined
+  if (filtered.examined < FEWEST_EXCLUDED || filtered.matching > 0) return undefined
+  const { condition, path } = filtered.mostOften
+  const shown = condition.length > LONGEST_CONDITION ? `${condition.slice(0, LONGEST_CONDITION)}…` : condition
+  return {
+    ...MATCH,
+    code: "filter_excludes_everything",
+    summary: `Its filter lets nothing through: none of the newest ${filtered.examined} events of the last 24 hours that its subscriptions match.`,
+    since: changes.find(({ fields }) => fields.includes("filter"))?.at ?? endpoint.createdAt,
+    changedBefore:
+      changes.find(
+        ({ action, fields }) => action === "webhook.endpoint_updated" && fields.includes("filter")
+      ) ?? null,
+    confidence: "high",
+    because: `Each was judged by the filter as it is now. Most often ${shown} does not hold at ${path === "" ? "the payload itself" : path}.`,
+    nextSteps: [
+      seeFiltered(filtered.filter, endpoint.eventTypes),
+      fixFilter(
+        endpoint.id,
+        "A filter that lets through what it shall get, or null for all. It holds for what is published from then on."
+      )
     ]
   }
 }

@@ -6,6 +6,7 @@
  * compares the names with the contract. Source: spec §4.6.
  */
 import type { DeliveryId, EndpointId } from "../../Ids.ts"
+import type { JsonText } from "../../JsonText.ts"
 
 export interface NextStep {
   /** Null for a person's step, as are the tool and the arguments. */
@@ -47,6 +48,7 @@ const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
 const checkAuthentication = step("checkAuthentication", "check_webhook_authentication")
 const explainSignature = step("explainSignature", "explain_signature")
 const listTypes = step("listEventTypes", "list_event_types")
+const tryFilter = step("tryFilter", "try_webhook_filter")
 
 export const explain = (endpointId: EndpointId) =>
   explainSignature(
@@ -60,6 +62,10 @@ export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
 export const fixPolicy = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "policy")
+export const fixFilter = (endpointId: EndpointId, why: string) =>
+  changeEndpoint({ endpointId }, why, "filter")
+export const seeFiltered = (filter: JsonText, eventTypes: ReadonlyArray<string>) =>
+  tryFilter({ filter, eventTypes }, "See of each recent event which condition kept it away.")
 export const fixRequest = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "request")
 export const tryAuthentication = (endpointId: EndpointId) =>
@@ -97,5 +103,6 @@ export const everyStep: ReadonlyArray<NextStep> = [
   readEndpoint,
   checkAuthentication,
   explainSignature,
-  listTypes
+  listTypes,
+  tryFilter
 ].map((make) => make({}, ""))

@@ -317,7 +317,7 @@ class StatsTotals(TypedDict):
 class EndpointDiagnosis(TypedDict):
     # Id of the webhook endpoint.
     endpointId: str
-    # `unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published.
+    # `unstable` delivers and fails in turn; `unproven` has no attempt on record, or gets nothing that is published.
     health: Literal["healthy", "failing", "unstable", "disabled", "unproven"]
     # RFC 3339 in UTC with milliseconds.
     diagnosedAt: str
@@ -329,7 +329,7 @@ class EndpointDiagnosis(TypedDict):
 
 class Finding(TypedDict):
     # What was found: one of a fixed list, see docs/mcp.md.
-    code: Literal["healthy", "nothing_sent", "not_taken_up", "secret_unreadable", "nothing_matches", "misspelt_subscription", "slow", "flapping", "some_event_types", "some_deliveries", "timestamp_off", "rejected", "not_found", "rate_limited", "rate_limited_backlog", "retry_after_ignored", "refused", "redirected", "server_error", "timing_out", "unreachable", "name_unresolved", "tls_failed", "not_http", "url_refused", "proxy_failed", "authentication_failing", "certificate_expiring", "disabled_by_failures", "disabled_by_hand", "stopped_deliveries", "missed_events"]
+    code: Literal["healthy", "nothing_sent", "not_taken_up", "secret_unreadable", "nothing_matches", "misspelt_subscription", "filter_excludes_everything", "slow", "flapping", "some_event_types", "some_deliveries", "timestamp_off", "rejected", "not_found", "rate_limited", "rate_limited_backlog", "retry_after_ignored", "refused", "redirected", "server_error", "timing_out", "unreachable", "name_unresolved", "tls_failed", "not_http", "url_refused", "proxy_failed", "authentication_failing", "certificate_expiring", "disabled_by_failures", "disabled_by_hand", "stopped_deliveries", "missed_events"]
     # What is wrong, in one or two sentences.
     summary: str
     # When it began, as far as the evidence goes.
