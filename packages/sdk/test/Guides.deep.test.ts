@@ -1,0 +1,148 @@
+/**
+ * The clients' examples in docs/publish.md and docs/receive.md, as they stand there, with what they leave to the reader around them:
+ * each publishes against a real Posthorn, and each receiver takes what is signed and refuses what is not.
+ */
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, layer, test } from "@effect/vitest"
+import { sign } from "@posthorn/signature"
+import { ended } from "@posthorn/testkit/Packed"
+import { Effect } from "effect"
+import { TestServer, testServer } from "../../server/test/TestServer.ts"
+import { drivers, PYTHON } from "./Drivers.ts"
+
+const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** The first block of the language after the text. */
+const block = (guide: string, after: string, language: string) => {
+  const text = readFileSync(join(root, "docs", guide), "utf8")
+  const [, found] = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "m").exec(
+    text.slice(text.indexOf(after))
+  )!
+  return found!
+}
+const publishing = (language: string) => block("publish.md", "The same with a [client]", language)
+const receiving = (language: string) => block("receive.md", "### With a client", language)
+
+const indented = (code: string, by: string) => code.replace(/^(?=.)/gm, by)
+
+const GO_MOD = `module example\n\ngo 1.19\n\nrequire github.com/posthorn/posthorn-go v0.0.0\n\nreplace github.com/posthorn/posthorn-go => ${path("go")}\n`
+
+/** Each prints the ids that it was answered, then the status of a request that is signed, and of one that is not. */
+const programs: Readonly<
+  Record<
+    string,
+    {
+      readonly file: string
+      readonly code: string
+      readonly run: readonly [string, ...ReadonlyArray<string>]
+    }
+  >
+> = {
+  typescript: {
+    file: "guide.mts",
+    code: `import { Posthorn, VerificationError, verify } from "${path("src/index.ts")}"
+const { env } = process
+const posthorn = new Posthorn({ url: env.POSTHORN_URL!, token: env.POSTHORN_TOKEN!, workspace: env.POSTHORN_WORKSPACE! })
+const store = async (..._: ReadonlyArray<unknown>) => undefined
+${publishing("ts")}
+${receiving("ts")}
+const request = (signature: string) =>
+  new Request("http://receiver/", { method: "POST", body: env.BODY!, headers: { "webhook-id": "whd_1", "webhook-timestamp": env.NOW!, "webhook-signature": signature } })
+console.log([paid.id, ...items.map(({ id }) => id)].length, (await receive(request(env.SIGNATURE!))).status, (await receive(request("v1,no"))).status)
+`,
+    run: [process.execPath, "--import", "tsx", "guide.mts"]
+  },
+  python: {
+    file: "guide.py",
+    code: `import json, os
+import posthorn as package
+def store(*_): pass
+with package.Posthorn(url=os.environ["POSTHORN_URL"], token=os.environ["POSTHORN_TOKEN"], workspace=os.environ["POSTHORN_WORKSPACE"]) as posthorn:
+${indented(publishing("python"), "    ")}
+posthorn = package
+${receiving("python")}
+def request(signature):
+    return receive({"Webhook-Id": "whd_1", "Webhook-Timestamp": os.environ["NOW"], "Webhook-Signature": signature}, os.environ["BODY"].encode())
+print(len([paid["id"], *both["items"]]), request(os.environ["SIGNATURE"]), request("v1,no"))
+`,
+    run: [PYTHON, "guide.py"]
+  },
+  go: {
+    file: "main.go",
+    code: `package main
+import ("context"; "fmt"; "io"; "net/http"; "net/http/httptest"; "os"; "strings"; "github.com/posthorn/posthorn-go")
+func store(id string, body []byte) {}
+${receiving("go")}
+func request(signature string) int {
+	sent := httptest.NewRequest("POST", "/", strings.NewReader(os.Getenv("BODY")))
+	sent.Header.Set("webhook-id", "whd_1")
+	sent.Header.Set("webhook-timestamp", os.Getenv("NOW"))
+	sent.Header.Set("webhook-signature", signature)
+	answer := httptest.NewRecorder()
+	receive(answer, sent)
+	return answer.Code
+}
+func main() {
+	ctx := context.Background()
+	client := posthorn.New(posthorn.Options{URL: os.Getenv("POSTHORN_URL"), Token: os.Getenv("POSTHORN_TOKEN"), Workspace: os.Getenv("POSTHORN_WORKSPACE")})
+${indented(publishing("go"), "\t")}
+	if err != nil { panic(err) }
+	fmt.Println(len(append(both.Items, *paid)), request(os.Getenv("SIGNATURE")), request("v1,no"))
+}
+`,
+    run: ["go", "run", "."]
+  }
+}
+
+layer(testServer(), { excludeTestServices: true })("the guides' examples", (it) => {
+  for (const [name, { code, file, run }] of Object.entries(programs))
+    if (!drivers[name]!.isHere && !process.env.CI) test.skip(`${name} is not installed`)
+    else
+      it.scoped(`${name}: publish and receive`, () =>
+        Effect.gen(function* () {
+          const { enter, url } = yield* TestServer
+          const ws = yield* enter
+          const folder = yield* Effect.acquireRelease(
+            Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-guide-"))),
+            (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+          )
+          const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
+          const body = '{"deliveryId":"whd_1"}'
+          const now = Math.floor(Date.now() / 1000)
+          writeFileSync(join(folder, file), code)
+          writeFileSync(join(folder, "go.mod"), GO_MOD)
+          const env = {
+            ...{
+              PATH: process.env.PATH,
+              HOME: process.env.HOME,
+              PYTHONPATH: path("python/src"),
+              GOFLAGS: "-mod=mod"
+            },
+            ...{
+              POSTHORN_URL: url,
+              POSTHORN_TOKEN: ws.token,
+              POSTHORN_WORKSPACE: ws.slug,
+              WEBHOOK_SECRET: secret
+            },
+            ...{
+              BODY: body,
+              NOW: String(now),
+              SIGNATURE: sign({ id: "whd_1", timestamp: now, body, secrets: [secret] })
+            }
+          }
+          // tsx is found from the repository alone.
+          const [command, ...args] = run.map((word) =>
+            word === "tsx" ? join(root, "node_modules/tsx/dist/esm/index.mjs") : word
+          )
+
+          const said = yield* ended(execFile(command!, args, { cwd: folder, env }))
+
+          expect(said).toEqual({ code: 0, out: "3 204 401\n", err: "" })
+        })
+      )
+})
