@@ -15,7 +15,9 @@ const bin = (name) => join(here, "node_modules", ".bin", name)
 
 /** Each generator writes into `generated`, which tsconfig.json compiles. */
 const generators = {
-  "openapi-typescript": [document, "--output", "generated/openapi.ts"]
+  "openapi-typescript": [document, "--output", "generated/openapi.ts"],
+  "openapi-ts": ["--input", document, "--output", "generated/hey-api", "--client", "@hey-api/client-fetch"],
+  orval: ["--input", document, "--output", "generated/orval.ts", "--client", "fetch"]
 }
 
 if (!existsSync(join(here, "node_modules")))
