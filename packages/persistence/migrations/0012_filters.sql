@@ -69,13 +69,14 @@ create function posthorn.most_work(judged posthorn.judged_payload) returns bigin
   return greatest(60000, 2 * (judged).parts);
 
 -- What judging by these programs takes, counting the elements that their paths reach: each element once for each path, so that counting
--- costs no more than one filter. Too many paths are too much work, and so is a long path where arrays are nested.
+-- costs no more than one filter. They are counted in an array, because making them rows takes the square of their number. Too many paths
+-- are too much work, and so is a long path where arrays are nested.
 create function posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
 language sql immutable parallel safe
 begin atomic
   select case when count(*) > 2000 then null else (1 + (judged).nested) * sum(r.units * (
-      select 1 + count(*) from jsonb_path_query((judged).document,
-        posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested)))) end
+      1 + jsonb_array_length(jsonb_path_query_array((judged).document,
+        posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested))))) end
     + (select sum((p ->> 'fixed')::integer + (p ->> 'scans')::integer * (judged).bytes / 25
         + case when (judged).nested > 0 then octet_length(posthorn.path_of(p, (judged).nested)::text) / 8 else 0 end)
       from unnest(programs) p)

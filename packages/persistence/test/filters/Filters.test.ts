@@ -2,6 +2,7 @@
 import { expect, layer } from "@effect/vitest"
 import { compile } from "@posthorn/domain/filter/Compile"
 import { parseFilter } from "@posthorn/domain/filter/Filter"
+import { connect } from "@posthorn/testkit/Seeds"
 import { rows } from "@posthorn/testkit/Sql"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Either } from "effect"
@@ -59,6 +60,21 @@ layer(TestPg, { excludeTestServices: true })("filters", (it) => {
         false
       ])
       expect(yield* held('{"$eq":1}', ["1", "[1]", "[[1]]", nested("1")])).toEqual([true, true, false, false])
+    })
+  )
+
+  it.scoped("§6.3 counts the elements of a payload of 1 MiB in seconds", () =>
+    Effect.gen(function* () {
+      const query = yield* connect
+      const payload = `{"a":[${"0,".repeat(520_000)}0]}`
+      const program = compile(Either.getOrThrow(parseFilter('{"a":1}')))
+      yield* query("set statement_timeout = '20s'")
+      const [row] = yield* query(
+        "select posthorn.work_of(array[$1::jsonb], posthorn.judged($2)) as work",
+        program,
+        payload
+      )
+      expect(Number(row!.work)).toBeGreaterThan(520_000)
     })
   )
 })
