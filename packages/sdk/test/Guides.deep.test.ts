@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer, test } from "@effect/vitest"
 import { sign } from "@posthorn/signature"
 import { ended } from "@posthorn/testkit/Packed"
@@ -145,4 +146,40 @@ layer(testServer(), { excludeTestServices: true })("the guides' examples", (it) 
           expect(said).toEqual({ code: 0, out: "3 204 401\n", err: "" })
         })
       )
+
+  it.scoped("curl and SQL: publish", () =>
+    Effect.gen(function* () {
+      const { enter, url } = yield* TestServer
+      const sql = yield* SqlClient
+      const ws = yield* enter
+      const guide = readFileSync(join(root, "docs/publish.md"), "utf8").replaceAll("'acme'", `'${ws.slug}'`)
+      const curls = [...guide.matchAll(/^```\n(curl [\s\S]*?)^```/gm)].map(([, command]) =>
+        command!.replace("https://hooks.example.com/workspaces/acme", `${url}/workspaces/${ws.slug}`)
+      )
+      const statements = [...guide.matchAll(/^```sql\n((?:begin|select \* from)[\s\S]*?)^```/gm)].map(
+        ([, text]) => text!.replace(/^update invoices.*\n/m, "")
+      )
+
+      const env = { PATH: process.env.PATH, POSTHORN_TOKEN: ws.token }
+      const answers = yield* Effect.forEach(curls, (command) =>
+        ended(execFile("bash", ["-c", command.replace("curl ", "curl --silent ")], { env }))
+      )
+      for (const text of statements) yield* sql.unsafe(text)
+      const { body } = yield* ws.call("GET", "/events?limit=200")
+
+      const published = body.items
+        .map(({ eventType }) => String(eventType))
+        .filter((type) => /^invoice/.test(type))
+      expect(answers.map(({ out }) => JSON.parse(out)._tag)).toEqual([undefined, undefined])
+      // The first in SQL has the key of the first over REST.
+      expect(statements).toHaveLength(2)
+      expect(published.sort()).toEqual([
+        "invoice.paid",
+        "invoice.paid",
+        "invoice.paid",
+        "invoice.voided",
+        "invoice.voided"
+      ])
+    })
+  )
 })
