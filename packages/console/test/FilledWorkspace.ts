@@ -144,6 +144,7 @@ const write = (ids: ReadonlyArray<string>, eventCount: number, now: number): Wri
     written.events.push({
       deliveries: parts.filter((part) => wants(part, type)).length,
       missed: 0,
+      retry: true,
       actor: index % 9 === 0 ? "system sql billing" : "api_token rest tok_64401b2c93f5e0b7d1c4a98e62f03",
       id: eventId,
       event_type: type,
