@@ -48,7 +48,9 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         purgedAt: null,
         deliveries: 2,
-        missed: 1
+        missed: 1,
+        endpointIds: null,
+        retry: true
       })
       expect(answer.text).toContain('"payload":{"b":1.50,"a":12345678901234567890}')
       const unheard = yield* publish(ws, "nobody.listens")

@@ -103,6 +103,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   counts: "'{0}'",
   claim_limit: "1",
   sending: "true",
+  shared: "false",
   failures: "20",
   failing_since: "null",
   reason: "'consecutive_failures'",
