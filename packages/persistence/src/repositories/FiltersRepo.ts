@@ -83,17 +83,22 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
         order by e.id desc`
       }
 
+      /** What would take too much work passes, as it does when it is published. Counting it exactly takes long, so an upper bound is first. */
       const judging = ({ conditions, path, program }: CompiledFilter) => sql`
+        cross join lateral (select ${program}::jsonb as program, posthorn.most_work(j.judged) as most offset 0) f
         cross join lateral (
-          select posthorn.filter_holds(posthorn.path_of(${program}::jsonb, 0), ${program}::jsonb, j.judged) as holds offset 0
+          select case
+            when (f.program ->> 'weight')::bigint * (j.judged).parts * (1 + (j.judged).nested) > f.most
+              and coalesce(posthorn.work_of(array[f.program], j.judged) > f.most, true) then true
+            else posthorn.filter_holds(posthorn.path_of(f.program, 0), f.program, j.judged) end as holds offset 0
         ) h cross join lateral (
           select case when not h.holds then posthorn.first_failing(${path}, ${conditions}, j.judged) end as failing
-        ) f`
+        ) e`
 
       /** Events that are gone meanwhile are left out. */
       const judge = (workspaceId: WorkspaceId, events: ReadonlyArray<Sized>, filter: CompiledFilter) =>
         all(sql, Judged)`
-        select j.id, f.failing
+        select j.id, e.failing
         from (
           select e.id, posthorn.judged(e.payload) as judged
           from unnest(${events.map(({ id }) => id)}::text[]) as w(id) cross join lateral (
@@ -104,7 +109,7 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
 
       const judgePayload = (payload: string, filter: CompiledFilter) =>
         all(sql, Judged)`
-        select null as id, f.failing from (select posthorn.judged(${payload}) as judged offset 0) j ${judging(filter)}`
+        select null as id, e.failing from (select posthorn.judged(${payload}) as judged offset 0) j ${judging(filter)}`
 
       return { judge, judgePayload, newest } as const
     })

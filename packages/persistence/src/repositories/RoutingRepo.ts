@@ -53,13 +53,13 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
           where workspace_id = ${workspaceId} ${endpointId === undefined ? sql`` : sql`and id = ${endpointId}`}
             and ${byIdAfter(sql, limit, from)}
         ), event as materialized (
-          select id, event_type, created_at, endpoint_ids, posthorn.patterns_of(event_type) as patterns,
+          select id, event_type, created_at, endpoint_ids, unfilterable, posthorn.patterns_of(event_type) as patterns,
             case when event_type = 'webhook.endpoint_disabled' then payload::json ->> 'endpointId' end as about
           from posthorn.events where workspace_id = ${workspaceId} and id = ${eventId}
         )
         select p.id as "endpointId", coalesce(replayed.id, made.id) as "deliveryId",
           case
-            when made.id is not null then 'sent'
+            when made.id is not null then case when v.unfilterable and p.filter is not null then 'unfilterable' else 'sent' end
             when p.id <> all (v.endpoint_ids) then 'not_chosen'
             when p.id = v.about then 'about_itself'
             -- The replay of a missed event takes the place of its row.

@@ -107,6 +107,29 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
   )
 
   it.effect(
+    "§6.3 a payload that cannot be judged went to endpoints with a filter, which is said of these alone",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const filtered = yield* makeEndpoint(ws, { filter: { name: "x" } })
+        const plain = yield* makeEndpoint(ws)
+        const { body } = yield* ws.call("POST", "/events", {
+          text: '{"eventType":"invoice.paid","payload":{"name":"\\u0000"}}'
+        })
+        const refused = yield* publish(ws, "invoice.paid", { name: "y" })
+
+        expect(yield* routesOf(ws, body.id)).toMatchObject({
+          [filtered]: { reason: "unfilterable", deliveryId: expect.stringMatching(/^whd_/) },
+          [plain]: { reason: "sent" }
+        })
+        expect(yield* routesOf(ws, refused.id)).toMatchObject({
+          [filtered]: route("filter", null, { path: "/name", condition: "x" }),
+          [plain]: { reason: "sent" }
+        })
+      })
+  )
+
+  it.effect(
     "§4.6 what a filter does not let through is told with the first condition that does not hold",
     () =>
       Effect.gen(function* () {
