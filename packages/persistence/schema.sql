@@ -222,6 +222,7 @@ create table posthorn.deliveries (
   next_attempt_at timestamp(3) with time zone,
   replayed_from text collate "C",
   replay_id text collate "C",
+  unsent_by xid8,
   last_http_status smallint,
   last_failure_reason text collate "C",
   last_duration_ms integer,
@@ -234,6 +235,7 @@ CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_i
 CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id, endpoint_id, id) WHERE ((replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
+CREATE UNIQUE INDEX deliveries_unsent ON posthorn.deliveries USING btree (workspace_id, endpoint_id, event_id) WHERE (unsent_by IS NOT NULL);
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
 CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) OR new.status::text = 'delivered'::text AND new.replayed_from IS NOT NULL)) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER deliveries_keep_ids BEFORE UPDATE OF workspace_id, id, endpoint_id ON posthorn.deliveries FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
@@ -531,11 +533,17 @@ create table posthorn.replays (
   since timestamp(3) with time zone not null,
   until timestamp(3) with time zone,
   include_missed boolean not null,
+  include_unsent boolean not null default false,
+  unsent_since timestamp(3) with time zone,
+  event_types text[],
+  filter_path jsonpath,
+  filter_program jsonb,
   include_recovered boolean not null,
   include_tests boolean not null,
   state text collate "C" not null default 'running'::text,
   matched bigint not null,
   missed bigint not null,
+  unsent bigint not null default 0,
   recovered bigint not null,
   under_way bigint not null,
   tests bigint not null,
@@ -744,7 +752,7 @@ create type posthorn.waiting as (
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
--- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, include_recovered boolean, include_tests boolean, OUT deliveries bigint, OUT missed bigint, OUT recovered bigint, OUT under_way bigint, OUT tests bigint) returns record
+-- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, include_recovered boolean, include_tests boolean, include_unsent boolean DEFAULT false, unsent_since timestamp with time zone DEFAULT NULL::timestamp with time zone, OUT deliveries bigint, OUT missed bigint, OUT recovered bigint, OUT under_way bigint, OUT tests bigint, OUT unsent bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT processed integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
@@ -829,7 +837,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_waiting(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
--- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false, unsent_events text[] DEFAULT '{}'::text[]) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_choice(recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean) returns text
 -- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
@@ -855,6 +863,7 @@ create type posthorn.waiting as (
 -- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.outcome
 -- posthorn.try_share_sleep_lock(shard smallint) returns boolean
 -- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
+-- posthorn.unsent_events(workspace text, endpoint text, event_types text[], filter_path jsonpath, filter_program jsonb, since timestamp with time zone, until timestamp with time zone, unsent_since timestamp with time zone, with_missed boolean, moment pg_snapshot, past text, most integer, most_read integer, lasting interval, OUT unsent text[], OUT missed text[], OUT made_up integer, OUT past_id text, OUT ended boolean) returns record
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
 -- posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
 -- posthorn.workspace_gone() returns posthorn.refusal

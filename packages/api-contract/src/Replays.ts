@@ -49,7 +49,7 @@ export const Replay = Schema.Struct({
     description: "What the deliveries must have been at the start."
   }),
   since: Timestamp.annotations({
-    description: "Deliveries and missed events created then or later. RFC 3339."
+    description: "Deliveries and events created then or later. RFC 3339."
   }),
   until: NullOr(
     Timestamp,
@@ -60,8 +60,12 @@ export const Replay = Schema.Struct({
     description:
       "A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`."
   }),
-  matched: Integer("Deliveries and missed events that the job covers, counted at its start.", 7),
+  matched: Integer("Deliveries and events that the job covers, counted at its start.", 7),
   missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),
+  unsent: Integer(
+    "How many of them are events that the endpoint wants now, and was neither sent nor missed.",
+    0
+  ),
   leftOut: LeftOut,
   replayed: Integer(
     "Those for which a new delivery was made so far, by this job or by somebody else meanwhile.",
@@ -82,8 +86,9 @@ export type Replay = typeof Replay.Type
 const ReplayPage = PageOf("Replay", Replay)
 
 export const ReplayCount = Schema.Struct({
-  matched: Integer("Deliveries and missed events that a job over the same range would cover.", 7),
+  matched: Integer("Deliveries and events that a job over the same range would cover.", 7),
   missed: Integer("How many of them are missed events.", 2),
+  unsent: Integer("How many of them are events that were neither sent nor missed.", 0),
   leftOut: LeftOut
 }).annotations({ identifier: "ReplayCount", description: "What a replay job would cover." })
 
@@ -99,11 +104,18 @@ const StartReplay = Schema.Struct({
       }),
     ["failed_permanent", "dead_lettered"] as const
   ),
-  since: Moment("Deliveries, and missed events, created then or later."),
+  since: Moment("Deliveries, and events, created then or later."),
   until: Schema.optional(NullOr(Moment(UNTIL), UNTIL, A_DAY_LATER)),
   includeMissed: withDefault(
     Schema.Boolean.annotations({
       description: "Whether events that the endpoint missed while it was disabled are sent too, each once.",
+      examples: [true]
+    }),
+    false
+  ),
+  includeUnsent: withDefault(
+    Schema.Boolean.annotations({
+      description: "Whether events from before it was made or changed, if it wants them now, are sent too.",
       examples: [true]
     }),
     false

@@ -17,6 +17,8 @@ export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/Inst
     readonly mostTimeoutMs?: number | undefined
     /** How requests to addresses that customers chose go out. Defaults to no proxy. */
     readonly outgoing: { readonly proxy: Proxy | null; readonly userAgent: string }
+    /** How long events are kept. Defaults to 30 days. */
+    readonly historyMs: number
     /** The unit of retries, and of the pauses between probes. Defaults to 30,000. */
     readonly retryDelayMs: number
   }

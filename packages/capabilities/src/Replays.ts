@@ -15,6 +15,7 @@ import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsR
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { Effect } from "effect"
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
@@ -23,6 +24,7 @@ interface ReplayRequest {
   readonly since: string
   readonly until?: string | null | undefined
   readonly includeMissed: boolean
+  readonly includeUnsent: boolean
   readonly includeRecovered: boolean
   readonly includeTests: boolean
   readonly dryRun: boolean
@@ -35,6 +37,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     const audit = yield* AuditEventsRepo
     const endpoints = yield* EndpointsRepo
     const replays = yield* ReplaysRepo
+    const { historyMs } = yield* InstallationPolicy
 
     const rangeOf = (endpointId: EndpointId, request: ReplayRequest): ReplayRange => ({
       endpointId,
@@ -42,6 +45,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       since: request.since,
       until: request.until ?? null,
       includeMissed: request.includeMissed,
+      includeUnsent: request.includeUnsent,
       includeRecovered: request.includeRecovered,
       includeTests: request.includeTests
     })
@@ -52,7 +56,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         const { workspaceId } = yield* CurrentPrincipal
         const endpoint = yield* endpoints.find(workspaceId, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
-        return yield* replays.count(workspaceId, rangeOf(endpointId, request))
+        return yield* replays.count(workspaceId, rangeOf(endpointId, request), historyMs)
       })
 
     const begin = (endpointId: EndpointId, request: ReplayRequest) =>
@@ -63,12 +67,13 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         const range = rangeOf(endpointId, request)
-        const replay = yield* replays.start(workspaceId, range, principal)
+        const replay = yield* replays.start(workspaceId, range, historyMs, principal)
         yield* audit.append(principal, "webhook.replay_started", ["replay", replay.id], {
           fields: [],
           ...range,
           matched: replay.matched,
-          missed: replay.missed
+          missed: replay.missed,
+          unsent: replay.unsent
         })
         return replay
       }).pipe(transactional(sql))

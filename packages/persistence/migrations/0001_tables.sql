@@ -251,6 +251,8 @@ create table posthorn.deliveries (
   -- No foreign key: a replay may outlive its source.
   replayed_from text collate "C",
   replay_id text collate "C",
+  -- The transaction that sent an event of which the publish had made neither a delivery nor a missed event. Null for all others.
+  unsent_by xid8,
   last_http_status smallint,
   last_failure_reason text collate "C",
   last_duration_ms integer,
@@ -266,6 +268,8 @@ create index deliveries_event on posthorn.deliveries (workspace_id, event_id, en
   where replayed_from is not null or replay_id is not null;
 create index deliveries_trace on posthorn.deliveries (workspace_id, trace_id)
   where event_id is null or replayed_from is not null or replay_id is not null;
+-- An unsent event is made up for once, whatever jobs and workers run.
+create unique index deliveries_unsent on posthorn.deliveries (workspace_id, endpoint_id, event_id) where unsent_by is not null;
 create index deliveries_source on posthorn.deliveries (workspace_id, replayed_from) where event_id is null;
 alter table posthorn.deliveries add primary key (workspace_id, id);
 

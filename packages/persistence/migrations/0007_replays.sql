@@ -108,12 +108,19 @@ create table posthorn.replays (
   since timestamptz(3) not null,
   until timestamptz(3),
   include_missed boolean not null,
+  -- Then the endpoint's wishes as they were at the start, and from when on: history is not kept longer.
+  include_unsent boolean not null default false,
+  unsent_since timestamptz(3),
+  event_types text[],
+  filter_path jsonpath,
+  filter_program jsonb,
   include_recovered boolean not null,
   include_tests boolean not null,
   state text collate "C" not null default 'running' check (state in ('running', 'done', 'cancelled')),
-  -- Deliveries and missed events at the start; `missed` of them are missed events.
+  -- Deliveries and events at the start; `missed` of them are missed events, `unsent` of them events that were neither sent nor missed.
   matched bigint not null,
   missed bigint not null,
+  unsent bigint not null default 0,
   recovered bigint not null,
   under_way bigint not null,
   tests bigint not null,
@@ -121,7 +128,7 @@ create table posthorn.replays (
   failed bigint not null default 0,
   -- The job replays what existed at its start.
   snapshot pg_snapshot not null default pg_current_snapshot(),
-  -- The last source read: deliveries first, then missed events.
+  -- The last source read: deliveries first, then events.
   past_at timestamptz(3) not null default '-infinity',
   past_id text collate "C" not null default '',
   deliveries_done boolean not null default false,
@@ -152,13 +159,84 @@ create function posthorn.replay_choice(
   return case when recovered_by is not null and not include_recovered then 'recovered' when under_way is not null then 'under_way'
     when is_test and not include_tests then 'test' else 'wanted' end;
 
+-- Reads events of a time in their order, after `past`: finds those that an endpoint wants, and of which there is neither a delivery to
+-- it nor a missed one, and with `with_missed` those that it missed. `moment`: only what was visible then; null: what is there now.
+-- `made_up`: how many were sent since that moment. Bounds: `most` found, `most_read`, and `lasting`; `ended` says that none of them
+-- stopped it. An event that names endpoints, and the news that this endpoint was disabled, is not found.
+create function posthorn.unsent_events(
+  workspace text, endpoint text, event_types text[], filter_path jsonpath, filter_program jsonb, since timestamptz,
+  until timestamptz, unsent_since timestamptz, with_missed boolean, moment pg_snapshot, past text, most integer,
+  most_read integer, lasting interval,
+  out unsent text[], out missed text[], out made_up integer, out past_id text, out ended boolean
+) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  one record;
+  seen integer := 0;
+  latest constant timestamptz := clock_timestamp() + lasting;
+begin
+  unsent := '{}';
+  missed := '{}';
+  made_up := 0;
+  past_id := past;
+  ended := true;
+  for one in
+    select e.id, e.payload, e.wanted, m.missed_by, made.id is null and again.id is null as unsent,
+      not pg_visible_in_snapshot(again.unsent_by, moment) as sent_since
+    from (
+      select e.id, e.payload, e.created_at, e.endpoint_ids is null and e.purged_at is null
+        and e.id >= posthorn.id_at('evt_', unsent_since)
+        and posthorn.patterns_of(e.event_type) && unsent_events.event_types
+        and (e.event_type <> 'webhook.endpoint_disabled' or e.payload::json ->> 'endpointId' is distinct from endpoint)
+        and posthorn.was_visible(e.xmin, moment) as wanted
+      from posthorn.events e
+      where e.workspace_id = workspace and e.id > past and e.id >= posthorn.id_at('evt_', since)
+        and e.id < case when until is null then 'evt_g' else posthorn.id_at('evt_', until) end
+      order by e.id limit most_read
+    ) e
+    left join lateral (
+      select m.missed_by from posthorn.missed_events m
+      where m.workspace_id = workspace and m.endpoint_id = endpoint and m.created_at = e.created_at and m.event_id = e.id
+    ) m on true
+    left join lateral (
+      select d.id from posthorn.deliveries d
+      where e.wanted and d.workspace_id = workspace and (d.endpoint_id, d.id) >= (endpoint, posthorn.deliveries_begin(e.id))
+        and (d.endpoint_id, d.id) < (endpoint, posthorn.deliveries_begin(e.id) || 'g') and d.event_id = e.id
+      order by d.endpoint_id, d.id limit 1
+    ) made on true
+    left join lateral (
+      select d.id, d.unsent_by from posthorn.deliveries d
+      where e.wanted and d.workspace_id = workspace and d.event_id = e.id and d.endpoint_id = endpoint
+        and (d.replayed_from is not null or d.replay_id is not null)
+      order by d.id limit 1
+    ) again on true
+  loop
+    seen := seen + 1;
+    past_id := one.id;
+    if one.missed_by is not null then
+      if with_missed and (moment is null or pg_visible_in_snapshot(one.missed_by, moment)) then missed := missed || past_id; end if;
+    elsif one.wanted and (one.unsent or one.sent_since)
+      and (filter_path is null or posthorn.filter_holds(filter_path, filter_program, posthorn.judged(one.payload)))
+    then
+      if one.unsent then unsent := unsent || past_id; else made_up := made_up + 1; end if;
+    end if;
+    ended := cardinality(unsent) + cardinality(missed) < most and seen < most_read and clock_timestamp() < latest;
+    exit when not ended;
+  end loop;
+end $$;
+
 create function posthorn.count_replay(
   workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
-  include_recovered boolean, include_tests boolean,
-  out deliveries bigint, out missed bigint, out recovered bigint, out under_way bigint, out tests bigint
+  include_recovered boolean, include_tests boolean, include_unsent boolean default false,
+  unsent_since timestamptz default null,
+  out deliveries bigint, out missed bigint, out recovered bigint, out under_way bigint, out tests bigint, out unsent bigint
 ) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
+declare
+  most_read constant integer := 100000;
+  found record;
 begin
   select count(*) filter (where c.kept = 'wanted'), count(*) filter (where c.kept = 'recovered'),
     count(*) filter (where c.kept = 'under_way'), count(*) filter (where c.kept = 'test')
@@ -174,6 +252,18 @@ begin
     select count(*) into missed from posthorn.missed_events m
     where m.workspace_id = workspace and m.endpoint_id = endpoint
       and m.created_at >= since and m.created_at < coalesce(until, 'infinity');
+  end if;
+  unsent := 0;
+  if include_unsent then
+    select u.unsent, u.ended into found
+    from posthorn.endpoints e cross join lateral posthorn.unsent_events(workspace, endpoint, e.event_types, e.filter_path,
+      e.filter_program, unsent_since, until, unsent_since, false, null, '', 2147483647, most_read, '2 seconds') u
+    where e.workspace_id = workspace and e.id = endpoint;
+    if not found.ended then
+      raise exception 'More events of this time would have to be read than %, or than 2 seconds allow: choose a later since or an earlier until, and start one job after the other', most_read
+        using errcode = 'PH400', hint = '/since';
+    end if;
+    unsent := coalesce(cardinality(found.unsent), 0);
   end if;
 end $$;
 
@@ -208,13 +298,13 @@ begin
   ) m;
 end $$;
 
--- Makes a pending delivery and an audit event for each source: a delivery, or (`sources` null) a missed event. Left out:
+-- Makes a pending delivery and an audit event for each source: a delivery, or (`sources` null) an event. Left out:
 -- sources that are gone, purged, or in another state; a replay is of failed deliveries, a resend of ended ones. The caller has
 -- ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
   actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null,
-  actor_name text default null, resend boolean default false
+  actor_name text default null, resend boolean default false, unsent_events text[] default '{}'
 ) returns table (source text, event text, delivery text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -250,8 +340,9 @@ begin
     select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by index) f
   ), stored as (
     insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, replayed_from,
-      replay_id, next_attempt_at, created_at)
-    select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job, moment, posthorn.made_at(delivery_id)
+      replay_id, unsent_by, next_attempt_at, created_at)
+    select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job,
+      case when event_id = any (unsent_events) then pg_current_xact_id() end, moment, posthorn.made_at(delivery_id)
     from made order by index
   ), queued as (
     insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
@@ -297,6 +388,7 @@ declare
   made_up integer := 0;
   sources text[] := '{}';
   missed text[] := '{}';
+  unsent text[] := '{}';
   scanned integer;
   last record;
 begin
@@ -348,6 +440,24 @@ begin
       job.past_at := '-infinity';
       job.past_id := '';
     end if;
+  elsif job.include_unsent then
+    select * into last from posthorn.unsent_events(workspace, job.endpoint_id, job.event_types, job.filter_path, job.filter_program,
+      job.since, job.until, job.unsent_since, job.include_missed, job.snapshot, job.past_id, room_left, posthorn.replay_scan_limit(),
+      '50 milliseconds');
+    with taken as (
+      delete from posthorn.missed_events m
+      where m.workspace_id = workspace and m.endpoint_id = job.endpoint_id and m.event_id = any (last.missed)
+      returning m.event_id
+    )
+    select coalesce(array_agg(e.id order by e.id), '{}') into missed
+    from (select event_id as id from taken union all select unnest(last.unsent)) e;
+    unsent := last.unsent;
+    made_up := last.made_up;
+    job.past_id := last.past_id;
+    if last.ended then
+      job.include_unsent := false;
+      job.include_missed := false;
+    end if;
   elsif job.include_missed then
     with candidates as materialized (
       select m.created_at, m.event_id, pg_visible_in_snapshot(m.missed_by, job.snapshot) as matches
@@ -379,9 +489,10 @@ begin
 
   if cardinality(sources) + cardinality(missed) > 0 then
     select count(*) into made from posthorn.replay(workspace, job.endpoint_id, sources, missed, job.id,
-      job.actor_type, job.actor_id, job.via, job.trace_id, job.root_type, job.root_id, job.actor_name);
+      job.actor_type, job.actor_id, job.via, job.trace_id, job.root_type, job.root_id, job.actor_name,
+      unsent_events => unsent);
   end if;
-  if job.deliveries_done and not job.include_missed then
+  if job.deliveries_done and not job.include_missed and not job.include_unsent then
     outcome := 'finished';
     update posthorn.replays r
     set state = 'done', replayed = least(r.matched, r.replayed + made + made_up),

@@ -445,16 +445,18 @@ type Replay struct {
 	EndpointID string `json:"endpointId"`
 	// What the deliveries must have been at the start.
 	Statuses []string `json:"statuses"`
-	// Deliveries and missed events created then or later. RFC 3339.
+	// Deliveries and events created then or later. RFC 3339.
 	Since string `json:"since"`
 	// Those created before then; null for all up to the start of the job.
 	Until *string `json:"until"`
 	// A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`.
 	State string `json:"state"`
-	// Deliveries and missed events that the job covers, counted at its start.
+	// Deliveries and events that the job covers, counted at its start.
 	Matched int64 `json:"matched"`
 	// How many of them are events that the endpoint missed while it was disabled.
-	Missed  int64   `json:"missed"`
+	Missed int64 `json:"missed"`
+	// How many of them are events that the endpoint wants now, and was neither sent nor missed.
+	Unsent  int64   `json:"unsent"`
 	LeftOut LeftOut `json:"leftOut"`
 	// Those for which a new delivery was made so far, by this job or by somebody else meanwhile.
 	Replayed int64 `json:"replayed"`
@@ -478,10 +480,12 @@ type LeftOut struct {
 
 // What a replay job would cover.
 type ReplayCount struct {
-	// Deliveries and missed events that a job over the same range would cover.
+	// Deliveries and events that a job over the same range would cover.
 	Matched int64 `json:"matched"`
 	// How many of them are missed events.
-	Missed  int64   `json:"missed"`
+	Missed int64 `json:"missed"`
+	// How many of them are events that were neither sent nor missed.
+	Unsent  int64   `json:"unsent"`
 	LeftOut LeftOut `json:"leftOut"`
 }
 
@@ -1881,12 +1885,14 @@ type StartReplayParams struct {
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Which deliveries: of these statuses.
 	Statuses []string `json:"statuses,omitempty"`
-	// Deliveries, and missed events, created then or later.
+	// Deliveries, and events, created then or later.
 	Since string `json:"since"`
 	// Those created before then; null or left out: all up to now.
 	Until *string `json:"until,omitempty"`
 	// Whether events that the endpoint missed while it was disabled are sent too, each once.
 	IncludeMissed *bool `json:"includeMissed,omitempty"`
+	// Whether events from before it was made or changed, if it wants them now, are sent too.
+	IncludeUnsent *bool `json:"includeUnsent,omitempty"`
 	// Whether deliveries that a later replay or resend recovered are sent again too.
 	IncludeRecovered *bool `json:"includeRecovered,omitempty"`
 	// Whether failed test sends are sent again too.

@@ -468,16 +468,18 @@ export interface Replay {
   readonly endpointId: string
   /** What the deliveries must have been at the start. */
   readonly statuses: ReadonlyArray<ReplayableStatus>
-  /** Deliveries and missed events created then or later. RFC 3339. */
+  /** Deliveries and events created then or later. RFC 3339. */
   readonly since: string
   /** Those created before then; null for all up to the start of the job. */
   readonly until: string | null
   /** A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`. */
   readonly state: "queued" | "running" | "done" | "cancelled"
-  /** Deliveries and missed events that the job covers, counted at its start. */
+  /** Deliveries and events that the job covers, counted at its start. */
   readonly matched: number
   /** How many of them are events that the endpoint missed while it was disabled. */
   readonly missed: number
+  /** How many of them are events that the endpoint wants now, and was neither sent nor missed. */
+  readonly unsent: number
   readonly leftOut: LeftOut
   /** Those for which a new delivery was made so far, by this job or by somebody else meanwhile. */
   readonly replayed: number
@@ -501,10 +503,12 @@ export interface LeftOut {
 
 /** What a replay job would cover. */
 export interface ReplayCount {
-  /** Deliveries and missed events that a job over the same range would cover. */
+  /** Deliveries and events that a job over the same range would cover. */
   readonly matched: number
   /** How many of them are missed events. */
   readonly missed: number
+  /** How many of them are events that were neither sent nor missed. */
+  readonly unsent: number
   readonly leftOut: LeftOut
 }
 
@@ -1545,12 +1549,14 @@ export interface StartReplayParams {
   readonly idempotencyKey?: string
   /** Which deliveries: of these statuses. */
   readonly statuses?: ReadonlyArray<ReplayableStatus>
-  /** Deliveries, and missed events, created then or later. */
+  /** Deliveries, and events, created then or later. */
   readonly since: string
   /** Those created before then; null or left out: all up to now. */
   readonly until?: string | null
   /** Whether events that the endpoint missed while it was disabled are sent too, each once. */
   readonly includeMissed?: boolean
+  /** Whether events from before it was made or changed, if it wants them now, are sent too. */
+  readonly includeUnsent?: boolean
   /** Whether deliveries that a later replay or resend recovered are sent again too. */
   readonly includeRecovered?: boolean
   /** Whether failed test sends are sent again too. */

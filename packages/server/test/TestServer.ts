@@ -199,6 +199,7 @@ export const testServer = (options: TestServerOptions = {}) =>
         allowedTargets: options.allowedTargets ?? nothingAllowed,
         limits: { ...defaultLimits, ...options.workspaceLimits },
         requestTimeoutMs: 10_000,
+        historyMs: 30 * 86_400_000,
         retryDelayMs: 30_000
       })
     ),

@@ -243,6 +243,7 @@ const recoverCommand = asking(
     since: text("since", "2h, 30m, 1d, or a time."),
     until: maybe("until", "The same; default now."),
     includeMissed: flag("include-missed", "Also events that it missed while it was disabled."),
+    includeUnsent: flag("include-unsent", "Also events from before it was made or changed."),
     includeRecovered: flag("include-recovered", "Also deliveries that a later replay recovered."),
     includeTests: flag("include-tests", "Also failed test events."),
     dryRun: flag("dry-run", "Only counts."),

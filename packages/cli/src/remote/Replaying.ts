@@ -33,6 +33,7 @@ export interface Recover {
   readonly since: string
   readonly until: Option.Option<string>
   readonly includeMissed: boolean
+  readonly includeUnsent: boolean
   readonly includeRecovered: boolean
   readonly includeTests: boolean
   readonly dryRun: boolean
@@ -40,7 +41,7 @@ export interface Recover {
   readonly json: boolean
 }
 
-const rangeOf = ({ includeMissed, includeRecovered, includeTests, since, until }: Recover) =>
+const rangeOf = ({ includeMissed, includeRecovered, includeTests, includeUnsent, since, until }: Recover) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const from = momentOf(since, now)
@@ -54,7 +55,7 @@ const rangeOf = ({ includeMissed, includeRecovered, includeTests, since, until }
     if (to === undefined) return yield* misused("--until must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z")
     if (to !== null && to <= from)
       return yield* misused(`--until is not after --since: nothing lies between ${from} and ${to}`)
-    return { since: from, until: to, includeMissed, includeRecovered, includeTests }
+    return { since: from, until: to, includeMissed, includeUnsent, includeRecovered, includeTests }
   })
 
 type Range = Effect.Effect.Success<ReturnType<typeof rangeOf>>
@@ -71,9 +72,14 @@ const countOf = (endpointId: string, range: Range) =>
     )
   )
 
-const whatOf = (matched: number, missed: number) => {
-  const failed = matched - missed
-  return `${failed} ${failed === 1 ? "delivery" : "deliveries"} given up or refused${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
+const whatOf = ({ matched, missed, unsent }: { matched: number; missed: number; unsent: number }) => {
+  const failed = matched - missed - unsent
+  const parts = [
+    `${failed} ${failed === 1 ? "delivery" : "deliveries"} given up or refused`,
+    missed > 0 ? `${missed} missed ${missed === 1 ? "event" : "events"}` : [],
+    unsent > 0 ? `${unsent} ${unsent === 1 ? "event" : "events"} that it has not seen` : []
+  ].flat()
+  return new Intl.ListFormat("en").format(parts)
 }
 
 /** What was left out, as a sentence; empty when nothing was. */
@@ -171,8 +177,8 @@ export const recover = (given: Recover) =>
     const { endpointId, json } = given
     const { ask, slug } = yield* Posthorn
     const counted = yield* countOf(endpointId, range)
-    const { leftOut, matched, missed } = counted.value
-    const what = whatOf(matched, missed)
+    const { leftOut, matched } = counted.value
+    const what = whatOf(counted.value)
     if (given.dryRun) return yield* print(json, counted.text, () => `${what}.${leftOutOf(leftOut)}`)
     yield* talk(`Endpoint ${endpointId}: ${what} since ${range.since}.${leftOutOf(leftOut)}`)
     if (matched === 0 && !json) return yield* talk("There is nothing to replay.")

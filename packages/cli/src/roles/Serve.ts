@@ -66,6 +66,7 @@ export const serverOf = (resolved: RoleSettings) =>
         requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
         mostTimeoutMs: Duration.toMillis(resolved.settings.mostTimeout),
         outgoing: { proxy: resolved.settings.proxy, userAgent: `Posthorn/${VERSION}` },
+        historyMs: Duration.toMillis(resolved.settings.history),
         retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
       })
     ),

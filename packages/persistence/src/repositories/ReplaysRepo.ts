@@ -3,6 +3,7 @@
  * §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { invalid } from "@posthorn/domain/Errors"
 import {
   type DeliveryId,
   type EndpointId,
@@ -15,8 +16,9 @@ import type { Acting } from "@posthorn/domain/Principal"
 import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
-import { all, first, one } from "../client/Query.ts"
-import { newestFirst } from "../client/Statement.ts"
+import { all, first } from "../client/Query.ts"
+import { rows } from "../client/Rows.ts"
+import { newestFirst, refusing } from "../client/Statement.ts"
 
 /** Failures in the range that a job does not take. */
 const LeftOut = Schema.Struct({ recovered: Count, underWay: Count, tests: Count })
@@ -30,6 +32,7 @@ export const ReplayRow = Schema.Struct({
   state: ReplayState,
   matched: Count,
   missed: Count,
+  unsent: Count,
   leftOut: LeftOut,
   replayed: Count,
   failed: Count,
@@ -38,7 +41,7 @@ export const ReplayRow = Schema.Struct({
 })
 export type ReplayRow = typeof ReplayRow.Type
 
-/** A range of an endpoint's deliveries and missed events, by their own times. */
+/** A range of an endpoint's deliveries and events, by their own times. */
 export interface ReplayRange {
   readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
@@ -46,6 +49,7 @@ export interface ReplayRange {
   /** Exclusive; null: up to now. */
   readonly until: string | null
   readonly includeMissed: boolean
+  readonly includeUnsent: boolean
   readonly includeRecovered: boolean
   readonly includeTests: boolean
 }
@@ -58,6 +62,7 @@ export interface Asked {
 const ReplayCount = Schema.Struct({
   matched: Count,
   missed: Count,
+  unsent: Count,
   leftOut: LeftOut
 })
 
@@ -77,30 +82,53 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         })
       )
 
-      const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
+      /** Unsent events are not older than history is kept. */
+      const unsentSince = ({ includeUnsent, since }: ReplayRange, keptMs: number) =>
+        includeUnsent
+          ? sql`greatest(${since}::timestamptz, now() - ${keptMs}::bigint * interval '1 millisecond')`
+          : sql`null::timestamptz`
+
+      const refused = refusing({ PH400: ({ hint = "", message }) => invalid(hint, message) })
+
+      const counted = (workspaceId: WorkspaceId, range: ReplayRange, keptMs: number) =>
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
         ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed}, ${range.includeRecovered},
-        ${range.includeTests})`
+        ${range.includeTests}, ${range.includeUnsent}, ${unsentSince(range, keptMs)})`
 
-      /** The number of deliveries and missed events that a job over the range would replay. */
-      const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
-        one(
+      /** The number of deliveries and events that a job over the range would replay. */
+      const count = (workspaceId: WorkspaceId, range: ReplayRange, keptMs: number) =>
+        rows(
           sql,
           ReplayCount
-        )`select deliveries + missed as matched, missed, ${sql.literal(leftOut)} as "leftOut" from ${counted(workspaceId, range)}`
+        )`select deliveries + missed + unsent as matched, missed, unsent, ${sql.literal(leftOut)} as "leftOut" from ${counted(workspaceId, range, keptMs)}`.pipe(
+          refused,
+          Effect.map(([found]) => found!)
+        )
 
       /** Stores a job for a worker. It counts exactly what its snapshot sees. */
-      const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
-        one(sql, ReplayRow)`
+      const start = (
+        workspaceId: WorkspaceId,
+        range: ReplayRange,
+        keptMs: number,
+        { actor, traceId }: Asked
+      ) =>
+        rows(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed,
-          include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
+          include_unsent, unsent_since, event_types, filter_path, filter_program,
+          include_recovered, include_tests, matched, missed, unsent, recovered, under_way, tests, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
           ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
-          ${range.includeMissed}, ${range.includeRecovered}, ${range.includeTests}, deliveries + missed, missed, recovered,
+          ${range.includeMissed}, ${range.includeUnsent}, ${unsentSince(range, keptMs)},
+          e.event_types, e.filter_path, e.filter_program,
+          ${range.includeRecovered}, ${range.includeTests}, deliveries + missed + unsent, missed, unsent, recovered,
           under_way, tests, ${actor.type}, ${actor.id},
           ${actor.name}::text, ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
-        from ${counted(workspaceId, range)}
-        returning ${columns}`
+        from ${counted(workspaceId, range, keptMs)} cross join posthorn.endpoints e
+        where e.workspace_id = ${workspaceId} and e.id = ${range.endpointId}
+        returning ${columns}`.pipe(
+          refused,
+          Effect.map(([started]) => started!)
+        )
 
       const find = (workspaceId: WorkspaceId, replayId: ReplayId) =>
         first(sql, ReplayRow)`select ${columns} from posthorn.replays

@@ -85,7 +85,7 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
           order by d.id desc limit 1
         ) replayed on true
         left join lateral (
-          select d.replay_id is not null and d.replayed_from is null as proof from posthorn.deliveries d
+          select d.replay_id is not null and d.replayed_from is null and d.unsent_by is null as proof from posthorn.deliveries d
           where d.workspace_id = ${workspaceId} and d.event_id = v.id and d.endpoint_id = p.id
             and (d.replayed_from is not null or d.replay_id is not null)
           order by d.id limit 1

@@ -258,7 +258,7 @@ const scenarios = writeScenarios((it) => {
     const count = async (withRecovered: boolean, withTests: boolean) =>
       Object.values(
         await stage.row(
-          "select * from posthorn.count_replay($1, $2, '{failed_permanent}', '2025-01-01', null, false, $3, $4)",
+          "select deliveries, missed, recovered, under_way, tests from posthorn.count_replay($1, $2, '{failed_permanent}', '2025-01-01', null, false, $3, $4)",
           acme,
           endpoint,
           withRecovered,
@@ -335,7 +335,7 @@ const scenarios = writeScenarios((it) => {
     ) =>
       Object.values(
         await stage.row(
-          "select * from posthorn.count_replay($1, $2, $3, $4::timestamptz, $5::timestamptz, $6, $7, $8)",
+          "select deliveries, missed, recovered, under_way, tests from posthorn.count_replay($1, $2, $3, $4::timestamptz, $5::timestamptz, $6, $7, $8)",
           workspace,
           endpoint,
           statuses,

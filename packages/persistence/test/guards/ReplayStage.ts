@@ -11,6 +11,8 @@ export interface Job {
   readonly since?: string
   readonly until?: string | null
   readonly missed?: boolean
+  readonly unsent?: boolean
+  readonly matched?: number
   readonly recovered?: boolean
   readonly tests?: boolean
 }
@@ -59,6 +61,8 @@ export const start = async (
     missed = false,
     recovered = false,
     tests = false,
+    unsent = false,
+    matched = 100,
     since = "2026-01-01",
     statuses = ["failed_permanent"],
     until = null,
@@ -67,8 +71,11 @@ export const start = async (
 ) => {
   await stage.rows(
     `insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed,
-       include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, via, trace_id)
-     values ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, 100, 0, 0, 0, 0, 'operator', 'operator', 'rest', 'trace')`,
+       include_recovered, include_tests, matched, missed, recovered, under_way, tests, actor_type, actor_id, via, trace_id,
+       include_unsent, unsent_since, event_types, filter_path, filter_program)
+     select $1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $11, 0, 0, 0, 0, 'operator', 'operator', 'rest', 'trace',
+       $10, $5, event_types, filter_path, filter_program
+     from posthorn.endpoints where workspace_id = $1 and id = $3`,
     workspace,
     id,
     endpoint,
@@ -77,7 +84,9 @@ export const start = async (
     until,
     missed,
     recovered,
-    tests
+    tests,
+    unsent,
+    matched
   )
   return id
 }

@@ -27,6 +27,7 @@ import { statistics } from "./Statistics.ts"
 import { sweeping } from "./Sweep.ts"
 import { tables } from "./Tables.ts"
 import { tokens } from "./Tokens.ts"
+import { unseen } from "./Unsent.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
@@ -48,6 +49,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...purging,
   ...replaying,
   ...replaySteps,
+  ...unseen,
   ...tokens,
   ...endpoints,
   ...rows,

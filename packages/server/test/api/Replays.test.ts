@@ -43,25 +43,25 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
           ({ body, headers, status }) => [status, body, headers.get("location")]
         )
 
-      expect(yield* count({})).toEqual([200, { matched: 1, missed: 0, leftOut: NOTHING }, null])
+      expect(yield* count({})).toEqual([200, { matched: 1, missed: 0, unsent: 0, leftOut: NOTHING }, null])
       expect(yield* count({ includeMissed: true })).toEqual([
         200,
-        { matched: 2, missed: 1, leftOut: NOTHING },
+        { matched: 2, missed: 1, unsent: 0, leftOut: NOTHING },
         null
       ])
       expect(yield* count({ statuses: ["failed", "failed_permanent"] })).toEqual([
         200,
-        { matched: 2, missed: 0, leftOut: NOTHING },
+        { matched: 2, missed: 0, unsent: 0, leftOut: NOTHING },
         null
       ])
       expect(yield* count({ since: "2100-01-01T00:00:00Z", includeMissed: true })).toEqual([
         200,
-        { matched: 0, missed: 0, leftOut: NOTHING },
+        { matched: 0, missed: 0, unsent: 0, leftOut: NOTHING },
         null
       ])
       expect(yield* count({ until: SINCE, includeMissed: true })).toEqual([
         200,
-        { matched: 0, missed: 0, leftOut: NOTHING },
+        { matched: 0, missed: 0, unsent: 0, leftOut: NOTHING },
         null
       ])
       expect((yield* ws.call("GET", "/webhooks/replays")).body.items).toEqual([])
@@ -96,6 +96,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
         state: "running",
         matched: 2,
         missed: 1,
+        unsent: 0,
         leftOut: NOTHING,
         replayed: 0,
         failed: 0,
@@ -138,14 +139,29 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
         expect(yield* recoveredBy).toBeNull()
         expect(yield* listed(true)).toEqual([])
         const { body: replay } = yield* ws.call("POST", `/webhooks/deliveries/${refused}/replay`)
-        expect(yield* count()).toEqual({ matched: 0, missed: 0, leftOut: { ...NOTHING, underWay: 1 } })
+        expect(yield* count()).toEqual({
+          matched: 0,
+          missed: 0,
+          unsent: 0,
+          leftOut: { ...NOTHING, underWay: 1 }
+        })
         yield* observe(ws, replay.id as string, { status: "delivered" })
 
         expect(yield* recoveredBy).toBe(replay.id)
         expect(yield* listed(true)).toEqual([refused])
         expect(yield* listed(false)).not.toContain(refused)
-        expect(yield* count()).toEqual({ matched: 0, missed: 0, leftOut: { ...NOTHING, recovered: 1 } })
-        expect(yield* count({ includeRecovered: true })).toEqual({ matched: 1, missed: 0, leftOut: NOTHING })
+        expect(yield* count()).toEqual({
+          matched: 0,
+          missed: 0,
+          unsent: 0,
+          leftOut: { ...NOTHING, recovered: 1 }
+        })
+        expect(yield* count({ includeRecovered: true })).toEqual({
+          matched: 1,
+          missed: 0,
+          unsent: 0,
+          leftOut: NOTHING
+        })
         const { body: overview } = yield* ws.call("GET", "/overview")
         expect(overview.deliveries).toMatchObject({ failedPermanent: 1, givenUp: 0, recovered: 1 })
         const { body: diagnosis } = yield* ws.call("GET", `/webhooks/${endpointId}/diagnosis`)
@@ -250,6 +266,39 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
       const path = `/workspaces/${ws.slug}/webhooks/${endpointId}/replays`
       const forbidden = yield* call("POST", path, { token: weak, body: { since: SINCE } })
       expect(forbidden.body).toMatchObject({ _tag: "Forbidden", permission: "webhook:replay" })
+    })
+  )
+
+  it.effect("§4.6 counts and starts what a new endpoint has not seen, and says where counting ends", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const other = yield* makeEndpoint(ws)
+      for (const eventType of ["invoice.paid", "invoice.paid", "invoice.voided"])
+        yield* publish(ws, eventType)
+      const filter = { kind: "b" }
+      const named = { eventType: "invoice.paid", payload: filter, endpointIds: [other] }
+      yield* ws.call("POST", "/events", { body: named })
+      const { id: last } = yield* publish(ws, "invoice.paid", filter)
+      const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.paid"] })
+      const replays = (body: object) =>
+        Effect.map(
+          ws.call("POST", `/webhooks/${endpointId}/replays`, {
+            body: { since: SINCE, includeUnsent: true, ...body }
+          }),
+          ({ body }) => body
+        )
+
+      expect(yield* replays({ dryRun: true })).toEqual({ matched: 3, missed: 0, unsent: 3, leftOut: NOTHING })
+      expect(yield* replays({ dryRun: true, includeUnsent: false })).toMatchObject({ matched: 0, unsent: 0 })
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { filter } })
+      expect(yield* replays({ includeMissed: true })).toMatchObject({
+        matched: 1,
+        unsent: 1,
+        state: "running"
+      })
+      const { reason } = (yield* ws.call("GET", `/events/${last}/routing?endpointId=${endpointId}`)).body
+        .items[0]!
+      expect(reason).toBe("created_later")
     })
   )
 })

@@ -503,16 +503,18 @@ class Replay(TypedDict):
     endpointId: str
     # What the deliveries must have been at the start.
     statuses: list[ReplayableStatus]
-    # Deliveries and missed events created then or later. RFC 3339.
+    # Deliveries and events created then or later. RFC 3339.
     since: str
     # Those created before then; null for all up to the start of the job.
     until: str | None
     # A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`.
     state: Literal["queued", "running", "done", "cancelled"]
-    # Deliveries and missed events that the job covers, counted at its start.
+    # Deliveries and events that the job covers, counted at its start.
     matched: int
     # How many of them are events that the endpoint missed while it was disabled.
     missed: int
+    # How many of them are events that the endpoint wants now, and was neither sent nor missed.
+    unsent: int
     leftOut: LeftOut
     # Those for which a new delivery was made so far, by this job or by somebody else meanwhile.
     replayed: int
@@ -536,10 +538,12 @@ class LeftOut(TypedDict):
 
 # What a replay job would cover.
 class ReplayCount(TypedDict):
-    # Deliveries and missed events that a job over the same range would cover.
+    # Deliveries and events that a job over the same range would cover.
     matched: int
     # How many of them are missed events.
     missed: int
+    # How many of them are events that were neither sent nor missed.
+    unsent: int
     leftOut: LeftOut
 
 
@@ -1941,6 +1945,7 @@ class Operations:
         since: str,
         until: str | None | Unset = UNSET,
         include_missed: bool | Unset = UNSET,
+        include_unsent: bool | Unset = UNSET,
         include_recovered: bool | Unset = UNSET,
         include_tests: bool | Unset = UNSET,
         dry_run: bool | Unset = UNSET,
@@ -1954,7 +1959,7 @@ class Operations:
         """
         return self._call(
             OPERATIONS["startReplay"],
-            {"workspace": workspace, "endpointId": endpoint_id, "idempotencyKey": idempotency_key, "statuses": statuses, "since": since, "until": until, "includeMissed": include_missed, "includeRecovered": include_recovered, "includeTests": include_tests, "dryRun": dry_run},
+            {"workspace": workspace, "endpointId": endpoint_id, "idempotencyKey": idempotency_key, "statuses": statuses, "since": since, "until": until, "includeMissed": include_missed, "includeUnsent": include_unsent, "includeRecovered": include_recovered, "includeTests": include_tests, "dryRun": dry_run},
             on_answer,
         )
 
@@ -3226,6 +3231,7 @@ class AsyncOperations:
         since: str,
         until: str | None | Unset = UNSET,
         include_missed: bool | Unset = UNSET,
+        include_unsent: bool | Unset = UNSET,
         include_recovered: bool | Unset = UNSET,
         include_tests: bool | Unset = UNSET,
         dry_run: bool | Unset = UNSET,
@@ -3239,7 +3245,7 @@ class AsyncOperations:
         """
         return await self._call(
             OPERATIONS["startReplay"],
-            {"workspace": workspace, "endpointId": endpoint_id, "idempotencyKey": idempotency_key, "statuses": statuses, "since": since, "until": until, "includeMissed": include_missed, "includeRecovered": include_recovered, "includeTests": include_tests, "dryRun": dry_run},
+            {"workspace": workspace, "endpointId": endpoint_id, "idempotencyKey": idempotency_key, "statuses": statuses, "since": since, "until": until, "includeMissed": include_missed, "includeUnsent": include_unsent, "includeRecovered": include_recovered, "includeTests": include_tests, "dryRun": dry_run},
             on_answer,
         )
 
