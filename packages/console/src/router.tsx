@@ -80,6 +80,14 @@ export const endpoint = createRoute({
   component: lazyRouteComponent(() => loaded(() => import("./pages/endpoint/Endpoint.tsx")), "Endpoint")
 })
 
+export const recover = createRoute({
+  getParentRoute: () => workspace,
+  path: "/endpoints/$endpointId/recover",
+  // `unsent`: with what the endpoint wants and was never sent.
+  validateSearch: members("unsent"),
+  component: lazyRouteComponent(() => loaded(() => import("./pages/Recover.tsx")), "Recover")
+})
+
 export const events = createRoute({
   getParentRoute: () => workspace,
   path: "/events",
@@ -112,7 +120,7 @@ const tree = root.addChildren([
     page("/endpoints", () => import("./pages/Endpoints.tsx"), "Endpoints"),
     page("/endpoints/new", () => import("./pages/NewEndpoint.tsx"), "NewEndpoint"),
     endpoint,
-    page("/endpoints/$endpointId/recover", () => import("./pages/Recover.tsx"), "Recover"),
+    recover,
     deliveries,
     page("/deliveries/$deliveryId", () => import("./pages/delivery/Delivery.tsx"), "Delivery"),
     events,

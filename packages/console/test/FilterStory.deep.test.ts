@@ -1,4 +1,4 @@
-/** The story of docs/filters.md: a customer narrows an endpoint, asks why an event did not come, and widens it. */
+/** The story of docs/filters.md: a customer narrows an endpoint, asks why an event did not come, and has it sent after all. */
 import { untilAsked } from "@posthorn/testkit/Until"
 import { beforeAll, expect, it } from "vitest"
 import { enter, settled } from "./Browser.ts"
@@ -38,7 +38,7 @@ inChromium("filters in the console", (on) => {
     )
   }, 180_000)
 
-  it("§6.3 a customer narrows an endpoint, asks why an event did not come, and widens it", async () => {
+  it("§6.3 a customer narrows an endpoint, asks why an event did not come, widens it, and has the event sent", async () => {
     const { page } = await on.open()
     await enter(page, on.stage, slug)
     await page.goto(at(`/endpoints/${endpointId}?tab=settings`))
@@ -85,5 +85,21 @@ inChromium("filters in the console", (on) => {
 
     await page.goto(at(`/events/${small}`))
     await who.getByText("Changed since").waitFor()
+    await who.getByRole("link", { name: "Send what it did not get" }).click()
+    // The two from before the endpoint was made, and the one that was filtered out.
+    await page.getByText("of them never sent").waitFor()
+    await page.getByRole("button", { name: "Replay 3" }).click()
+    await page.getByText("Done: 3 deliveries were made anew").waitFor()
+    await untilAsked(
+      async () => received(),
+      (amounts) => amounts.length === 4
+    )
+    expect(
+      received()
+        .slice(1)
+        .sort((one, other) => one - other)
+    ).toEqual([80, 1_200, 2_000])
+    await page.goto(at(`/events/${small}`))
+    await who.getByRole("link", { name: "Open the delivery" }).waitFor()
   }, 180_000)
 })

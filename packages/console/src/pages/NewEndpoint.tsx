@@ -21,7 +21,49 @@ import { Outcome, useTest } from "./endpoint/Test.tsx"
 
 type Created = Answer<"createWebhookEndpoint">
 
+const DAYS = 7
+
 const STANDARD = [{ scheme: "standard_v1" }] as const
+
+/** Events that it wants, from before it was made. */
+const Unsent = ({ endpointId }: { endpointId: string }) => {
+  const { slug } = useSession()
+  const count = useAct("startReplay")
+  const { mutate } = count
+  useEffect(() => {
+    const since = new Date(Date.now() - DAYS * 86_400_000).toISOString()
+    mutate({
+      path: { endpointId },
+      body: { since, includeUnsent: true, dryRun: true }
+    } as unknown as Request<"startReplay">)
+  }, [endpointId, mutate])
+  const unsent = (count.data as { readonly unsent: number } | undefined)?.unsent ?? 0
+  return unsent === 0 && !count.isError ? null : (
+    <Card title="What it has not seen" about="Nothing of it is sent unless you choose so.">
+      <div className="grid gap-3 text-sm">
+        {count.isError ? (
+          <Refusal error={count.error} />
+        ) : (
+          <p>
+            <strong>{unsent.toLocaleString()}</strong>{" "}
+            {unsent === 1 ? "event that it wants was" : "events that it wants were"} published in the last{" "}
+            {DAYS} days, before it was made.
+          </p>
+        )}
+        <div>
+          <Link
+            to="/w/$slug/endpoints/$endpointId/recover"
+            params={{ slug, endpointId }}
+            search={{ unsent: "yes" }}
+            className={buttonClass()}
+          >
+            Choose what to send
+          </Link>
+        </div>
+      </div>
+    </Card>
+  )
+}
 
 const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => void }) => {
   const { may, slug } = useSession()
@@ -73,6 +115,7 @@ const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => voi
           Go to the endpoint
         </Link>
       </div>
+      {may("startReplay") ? <Unsent endpointId={endpoint.id} /> : null}
     </div>
   )
 }

@@ -1,8 +1,8 @@
 /**
- * Recovers a disabled endpoint: enable, test, count, replay, done. Each step shows what is already known, so the user can leave
- * and come back.
+ * Sends an endpoint what it did not get: enable, test, count, replay, done. Each step shows what is already known, so the user can
+ * leave and come back.
  */
-import { Link, useParams } from "@tanstack/react-router"
+import { Link, useParams, useSearch } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useMemo, useState } from "react"
 import type { Answer, Request } from "../api/contract.ts"
 import { useAct, useList, useOperation } from "../api/queries.ts"
@@ -129,6 +129,7 @@ const plural = (count: number, one: string, many: string) =>
 interface Counted {
   readonly matched: number
   readonly missed: number
+  readonly unsent: number
   readonly leftOut: { readonly recovered: number; readonly underWay: number; readonly tests: number }
 }
 
@@ -142,15 +143,15 @@ const leftOut = ({ leftOut: { recovered, tests, underWay } }: Counted) => {
 }
 
 /** How many a job would cover; counted again when the choice changes. */
-const useCount = (endpointId: string, since: string, includeMissed: boolean) => {
+const useCount = (endpointId: string, since: string, includeMissed: boolean, includeUnsent: boolean) => {
   const count = useAct("startReplay")
   const { mutate } = count
   useEffect(() => {
     mutate({
       path: { endpointId },
-      body: { since, includeMissed, dryRun: true }
+      body: { since, includeMissed, includeUnsent, dryRun: true }
     } as unknown as Request<"startReplay">)
-  }, [endpointId, includeMissed, mutate, since])
+  }, [endpointId, includeMissed, includeUnsent, mutate, since])
   return { counted: count.data as Counted | undefined, error: count.error }
 }
 
@@ -212,13 +213,15 @@ const Progress = ({ replay }: { replay: Replay }) => {
 const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay: Replay) => void }) => {
   const { may } = useSession()
   const choices = useMemo(() => starts(endpoint), [endpoint.id, endpoint.missedEvents.since])
-  const [chosen, setChosen] = useState(choices[0]!.id)
   const [includeMissed, setIncludeMissed] = useState(true)
+  const { unsent } = useSearch({ from: "/w/$slug/endpoints/$endpointId/recover" })
+  const [chosen, setChosen] = useState(unsent === undefined ? choices[0]!.id : "7d")
+  const [includeUnsent, setIncludeUnsent] = useState(unsent !== undefined)
   const since = useMemo(
     () => new Date(choices.find(({ id }) => id === chosen)!.ms).toISOString(),
     [choices, chosen]
   )
-  const { counted, error } = useCount(endpoint.id, since, includeMissed)
+  const { counted, error } = useCount(endpoint.id, since, includeMissed, includeUnsent)
   const replay = useAct("startReplay")
   const nothing = counted !== undefined && counted.matched === 0
   return (
@@ -233,6 +236,12 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
           isSelected={includeMissed}
           onChange={setIncludeMissed}
         />
+        <Checkbox
+          label="Also events that it wants and was never sent"
+          about="From before it was made, or before its types or its filter were changed."
+          isSelected={includeUnsent}
+          onChange={setIncludeUnsent}
+        />
       </div>
       <p role="status" className="text-sm">
         {counted === undefined ? (
@@ -245,7 +254,8 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
             {counted.missed > 0
               ? `, ${plural(counted.missed, "of them a missed event", "of them missed events")}`
               : ""}
-            , since <Time at={since} focusable />.{leftOut(counted)}
+            {counted.unsent > 0 ? `, ${counted.unsent.toLocaleString()} of them never sent` : ""}, since{" "}
+            <Time at={since} focusable />.{leftOut(counted)}
           </>
         )}
       </p>
@@ -261,7 +271,7 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
               replay.mutate(
                 {
                   path: { endpointId: endpoint.id },
-                  body: { since, includeMissed, dryRun: false }
+                  body: { since, includeMissed, includeUnsent, dryRun: false }
                 } as unknown as Request<"startReplay">,
                 { onSuccess: (made) => start(made as Replay) }
               )

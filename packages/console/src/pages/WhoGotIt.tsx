@@ -1,6 +1,5 @@
 /** Who got an event and who did not: for each endpoint there is now the reason in words, and what can be done. */
 import { Link } from "@tanstack/react-router"
-import type { ReactNode } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
@@ -81,7 +80,12 @@ const ToDo = ({ route: { deliveryId, endpointId, reason } }: { route: Route }) =
         </Link>
       )}
       {todo === "recover" && may("startReplay") ? (
-        <Link to="/w/$slug/endpoints/$endpointId/recover" params={params} className={LINK}>
+        <Link
+          to="/w/$slug/endpoints/$endpointId/recover"
+          params={params}
+          search={reason === "missed" ? {} : { unsent: "yes" }}
+          className={LINK}
+        >
           Send what it did not get
         </Link>
       ) : null}
@@ -99,14 +103,9 @@ const ToDo = ({ route: { deliveryId, endpointId, reason } }: { route: Route }) =
   )
 }
 
-const Why = ({ route }: { route: Route }): ReactNode => (
-  <span className="min-w-0 break-words">
-    {words[route.reason].means}
-    {route.because === null ? null : (
-      <span className="block">
-        <Unmet {...route.because} />
-      </span>
-    )}
+const Why = ({ route: { because, reason } }: { route: Route }) => (
+  <span className="block min-w-0 py-1.5 break-words">
+    {because === null ? words[reason].means : <Unmet {...because} />}
   </span>
 )
 
