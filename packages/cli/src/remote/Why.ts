@@ -38,6 +38,8 @@ const whyOf = ({ because, reason }: Route) =>
 const nextOf = (endpoint: string, since: string): Readonly<Partial<Record<RoutingReason, string>>> => ({
   sent: "posthorn attempts DELIVERY shows what became of a delivery.",
   missed: `posthorn recover ${endpoint} --since ${since} --include-missed sends what it missed.`,
+  created_later: `posthorn recover ${endpoint} --since ${since} --include-unsent sends what it has not seen.`,
+  changed_since: `posthorn recover ${endpoint} --since ${since} --include-unsent sends what it has not seen.`,
   type: `posthorn endpoints update ${endpoint} --event-types a,b changes what it gets from now on.`,
   filter: `posthorn endpoints update ${endpoint} --filter JSON changes what it lets through from now on.`
 })
@@ -47,7 +49,7 @@ const around = (eventType: string, since: string) => (routes: ReadonlyArray<Rout
   const counts = groups.map((group) => `${group.length} ${WORDS[group[0].reason][0]}`)
   const endpoint = routes.length === 1 ? routes[0]!.endpointId : "ENDPOINT"
   const next = nextOf(endpoint, since)
-  const steps = groups.flatMap((group) => next[group[0].reason] ?? [])
+  const steps = [...new Set(groups.flatMap((group) => next[group[0].reason] ?? []))]
   return [
     `${eventType} of ${since}, ${routes.length} endpoints: ${counts.join(", ")}.`,
     steps.map((step) => `→ ${step}`).join("\n")

@@ -129,6 +129,24 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
       })
   )
 
+  it.effect("§4.6 an endpoint that was sent later what it had not seen keeps its reason", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const widened = yield* makeEndpoint(ws, { eventTypes: ["order.paid"] })
+      const { id } = yield* publish(ws)
+      yield* ws.call("PATCH", `/webhooks/${widened}`, { body: { eventTypes: ["*"] } })
+      const { body: job } = yield* ws.call("POST", `/webhooks/${widened}/replays`, {
+        body: { since: new Date(Date.now() - 60_000).toISOString(), includeUnsent: true }
+      })
+      for (const _ of [1, 2, 3]) yield* sql`select posthorn.replay_step(${ws.workspaceId}, ${job.id}, 10, 10)`
+
+      expect(yield* routesOf(ws, id)).toEqual({
+        [widened]: route("changed_since", expect.stringMatching(/^whd_/) as never)
+      })
+    }).pipe(Effect.orDie)
+  )
+
   it.effect(
     "§4.6 what a filter does not let through is told with the first condition that does not hold",
     () =>
