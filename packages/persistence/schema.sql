@@ -643,7 +643,7 @@ create type posthorn.audience as (
   asleep smallint[],
   used_up text,
   unknown integer,
-  weight bigint,
+  weight integer,
   unjudged text
 );
 
@@ -652,12 +652,6 @@ create type posthorn.judged_payload as (
   nested integer,
   parts integer,
   bytes integer
-);
-
-create type posthorn.like_filtered as (
-  ids text[],
-  path jsonpath,
-  program jsonb
 );
 
 create type posthorn.loaded as (
@@ -791,7 +785,7 @@ create type posthorn.waiting as (
 -- posthorn.move_judged(workspace text, before text, now_at text, types text[], event_ids text[]) returns boolean
 -- posthorn.named_endpoints(workspace text, named json) returns SETOF posthorn.audience
 -- posthorn.needed_rights(OUT of_table regclass, OUT privilege text, OUT of_column text) returns SETOF record
--- posthorn.nesting_of(document jsonb, brackets integer) returns integer
+-- posthorn.nesting_of(payload text, document jsonb) returns integer
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text

@@ -143,10 +143,10 @@ begin
 end $$;
 
 -- Who gets an event: endpoints by id, and the shards (`asleep`) whose worker must be notified. `wanted`: the event type, or the JSON
--- list of named endpoints. `unknown`: the position of the first named endpoint that does not exist. `weight`: what the endpoints'
--- filters weigh, null if none has one; then `posthorn.sift` sets `unjudged`. No row: the workspace is gone.
+-- list of named endpoints. `unknown`: the position of the first named endpoint that does not exist. `weight`: what the heaviest
+-- filter weighs, null if none has one; otherwise `posthorn.sift` sets `unjudged`. No row: the workspace is gone.
 create type posthorn.audience as (
-  workspace_id text, wanted text, enabled text[], disabled text[], asleep smallint[], used_up text, unknown integer, weight bigint,
+  workspace_id text, wanted text, enabled text[], disabled text[], asleep smallint[], used_up text, unknown integer, weight integer,
   unjudged text
 );
 
@@ -161,7 +161,7 @@ begin atomic
   select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up, null::integer, a.weight, null::text
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
-      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep, sum(e.filter_weight) as weight
+      array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep, max(e.filter_weight) as weight
     from (
       select distinct s.endpoint_id as id
       from unnest(posthorn.patterns_of(event_type)) as p(pattern) cross join lateral (
@@ -183,7 +183,7 @@ end;
 create function posthorn.named_endpoints(workspace text, named json) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select w.id, named::text, a.enabled, a.disabled, a.asleep, w.used_up, a.unknown, null::bigint, null::text
+  select w.id, named::text, a.enabled, a.disabled, a.asleep, w.used_up, a.unknown, null::integer, null::text
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.try_share_sleep_lock(e.shard)) as asleep,

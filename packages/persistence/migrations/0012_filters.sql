@@ -16,12 +16,12 @@ create function posthorn.path_of(program jsonb, nested integer) returns jsonpath
   return replace(replace(program ->> 'path', chr(1), repeat('[*]', nested)),
     chr(2), case when nested > 0 then '@.type() != "array" && ' else '' end)::jsonpath;
 
--- How many arrays stand directly within each other, less one: exact up to 1, else an upper bound. `brackets`: how many arrays there are.
-create function posthorn.nesting_of(document jsonb, brackets integer) returns integer language sql immutable parallel safe
+-- How many arrays stand directly within each other, less one, or more: what brackets in strings look like costs only time.
+create function posthorn.nesting_of(payload text, document jsonb) returns integer language sql immutable parallel safe
   return case
-    when brackets < 2 or not jsonb_path_exists(document, 'strict $.**[*] ? (@.type() == "array")') then 0
-    when not jsonb_path_exists(document, 'strict $.**[*][*][*][*] ? (@.type() == "array")') then least(3, brackets - 1)
-    else least(99, brackets - 1) end;
+    when strpos(payload, '[') = 0 or payload !~ '[[,]\s*\[' then 0
+    when not jsonb_path_exists(document, 'strict $.**[*][*][*][*] ? (@.type() == "array")') then 3
+    else 99 end;
 
 -- Null for what jsonb cannot hold: \u0000, half a surrogate pair, a number beyond numeric, nesting beyond its stack.
 create function posthorn.judged(payload text) returns posthorn.judged_payload language plpgsql immutable parallel safe
@@ -31,7 +31,7 @@ declare
   bytes constant integer := octet_length(payload);
 begin
   document := payload::jsonb;
-  return row(document, posthorn.nesting_of(document, bytes - octet_length(replace(payload, '[', ''))),
+  return row(document, posthorn.nesting_of(payload, document),
     1 + bytes - octet_length(replace(payload, ',', '')) + bytes / 1000, bytes)::posthorn.judged_payload;
 exception when others then
   -- Data exceptions, and limits of the program.
@@ -63,32 +63,28 @@ begin
   return nullif(failing, conditions + 1);
 end $$;
 
--- Units of work, of 0.1 to 0.15 us, that judging an event may take by all its filters: 60,000, and for large payloads twice as many as
+-- Units of work, of 0.1 to 0.15 us, that judging an event may take by all its filters: 80,000, and for large payloads twice as many as
 -- they have parts, which takes as long as reading them.
 create function posthorn.most_work(judged posthorn.judged_payload) returns bigint language sql immutable parallel safe
-  return greatest(60000, 2 * (judged).parts);
+  return greatest(80000, 2 * (judged).parts);
 
 -- What judging by these programs takes, counting the elements that their paths reach: each element once for each path, so that counting
--- costs no more than one filter. They are counted in an array, because making them rows takes the square of their number. Too many paths
--- are too much work, and so is a long path where arrays are nested.
+-- costs no more than one filter. (`jsonb_path_query` takes a time quadratic in their number.) Null for too many paths. A path that is
+-- made for nested arrays has to be parsed.
 create function posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
 language sql immutable parallel safe
 begin atomic
-  select case when count(*) > 2000 then null else (1 + (judged).nested) * sum(r.units * (
-      1 + jsonb_array_length(jsonb_path_query_array((judged).document,
-        posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested))))) end
+  select case when count(*) <= 1000 then (1 + (judged).nested) * sum(r.units * (1 + jsonb_array_length(
+      jsonb_path_query_array((judged).document, posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested))))) end
     + (select sum((p ->> 'fixed')::integer + (p ->> 'scans')::integer * (judged).bytes / 25
         + case when (judged).nested > 0 then octet_length(posthorn.path_of(p, (judged).nested)::text) / 8 else 0 end)
       from unnest(programs) p)
   from (
     select r.path, sum(r.units::integer) as units
     from unnest(programs) p cross join lateral jsonb_each_text(p -> 'reaches') as r(path, units)
-    group by r.path limit 2001
+    group by r.path limit 1001
   ) r;
 end;
-
--- Endpoints whose filters are the same.
-create type posthorn.like_filtered as (ids text[], path jsonpath, program jsonb);
 
 -- The audience without the endpoints whose filter refuses the payload. `unjudged` says why nobody was left out: 'unfilterable', or
 -- 'apart' if judging would hold up the other events of a shared statement.
@@ -98,31 +94,34 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sor
 declare
   wanting constant text[] := audience.enabled || audience.disabled;
   judged posthorn.judged_payload;
-  filters posthorn.like_filtered[];
+  work bigint;
   refusing text[];
 begin
   if shared and octet_length(payload) > 65536 then audience.unjudged := 'apart'; return audience; end if;
   judged := posthorn.judged(payload);
   if (judged).document is null then audience.unjudged := 'unfilterable'; return audience; end if;
-  filters := array(
-    select row(array_agg(e.id), (array_agg(e.filter_path))[1], (array_agg(e.filter_program))[1])::posthorn.like_filtered
-    from unnest(wanting) w(id) cross join lateral (
-      select e.id, e.filter, e.filter_path, e.filter_program from posthorn.endpoints e
-      where e.workspace_id = audience.workspace_id and e.id = w.id and e.filter_path is not null offset 0
-    ) e group by e.filter::text);
-  if audience.weight * (judged).parts * (1 + (judged).nested) > (case when shared then 6000 else posthorn.most_work(judged) end) then
-    if shared then audience.unjudged := 'apart'; return audience; end if;
-    if coalesce(posthorn.work_of(array(select f.program from unnest(filters) f), judged) > posthorn.most_work(judged), true) then
-      audience.unjudged := 'unfilterable';
-      return audience;
-    end if;
+  work := audience.weight::bigint * cardinality(wanting) * (judged).parts * (1 + (judged).nested);
+  if shared and work > 6000 then audience.unjudged := 'apart'; return audience; end if;
+  if work > posthorn.most_work(judged) then
+    work := posthorn.work_of(array(
+      select (array_agg(e.filter_program))[1] from posthorn.endpoints e
+      where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
+      group by e.filter::text), judged);
+    if coalesce(work > posthorn.most_work(judged), true) then audience.unjudged := 'unfilterable'; return audience; end if;
   end if;
-  refusing := array(select unnest(f.ids) from unnest(filters) f where not posthorn.filter_holds(f.path, f.program, judged));
+  refusing := array(
+    select unnest(f.ids) from (
+      select array_agg(e.id) as ids, (array_agg(e.filter_path))[1] as path, (array_agg(e.filter_program))[1] as program
+      from posthorn.endpoints e
+      where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
+      group by e.filter::text
+    ) f where not posthorn.filter_holds(f.path, f.program, judged));
   if cardinality(refusing) = 0 then return audience; end if;
-  select array_agg(id order by id) filter (where id = any (audience.enabled)),
-    array_agg(id order by id) filter (where id = any (audience.disabled))
-  into audience.enabled, audience.disabled from unnest(wanting) id where id <> all (refusing);
-  audience.asleep := (select array_agg(distinct s) from unnest(audience.asleep) s
-    where s in (select posthorn.shard_of(id) from unnest(audience.enabled) id));
+  audience.enabled := nullif(array(select id from unnest(audience.enabled) id where id <> all (refusing)), '{}');
+  audience.disabled := nullif(array(select id from unnest(audience.disabled) id where id <> all (refusing)), '{}');
+  if audience.asleep is not null then
+    audience.asleep := (select array_agg(distinct posthorn.shard_of(id)) filter (where posthorn.shard_of(id) = any (audience.asleep))
+      from unnest(audience.enabled) id);
+  end if;
   return audience;
 end $$;

@@ -6,6 +6,7 @@ import { burials } from "./DeadLetters.ts"
 import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
 import { failures } from "./FailedDeliveries.ts"
+import { filtering } from "./Filters.ts"
 import { losing } from "./Losses.ts"
 import { lists } from "./NewestDeliveries.ts"
 import { ofEvent } from "./OfEvent.ts"
@@ -37,6 +38,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...lists,
   ...keys,
   ...choices,
+  ...filtering,
   ...recordings,
   ...holding,
   ...burials,
