@@ -16,7 +16,7 @@ import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Deferred, Effect } from "effect"
+import { Clock, Deferred, Effect } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
@@ -92,12 +92,13 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     }
 
     /** `lastUsedAt` has minute precision, so more than one write a minute would change nothing. */
-    const isFirstThisMinute = (tokenId: TokenId) => {
-      const minute = Math.floor(clock.unsafeCurrentTimeMillis() / MINUTE_MS)
-      if (touched.get(tokenId) === minute) return false
-      touched.set(tokenId, minute)
-      return true
-    }
+    const isFirstThisMinute = (tokenId: TokenId) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const minute = Math.floor(now / MINUTE_MS)
+        if (touched.get(tokenId) === minute) return false
+        touched.set(tokenId, minute)
+        return true
+      })
 
     const send = (batch: Batch) =>
       Effect.suspend(() => {
@@ -164,9 +165,11 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     }
 
     const letIn = (identity: Identity): Effect.Effect<Identity> =>
-      isFirstThisMinute(identity.tokenId)
-        ? Effect.as(beside(tokens.touch(identity.workspaceId, identity.tokenId)), identity)
-        : Effect.succeed(identity)
+      Effect.flatMap(isFirstThisMinute(identity.tokenId), (isFirst) =>
+        isFirst
+          ? Effect.as(beside(tokens.touch(identity.workspaceId, identity.tokenId)), identity)
+          : Effect.succeed(identity)
+      )
 
     /** The identity of this token; undefined if it is malformed, unknown, revoked or expired, or its secret is wrong. */
     const identify = (token: string): Effect.Effect<Identity | undefined> =>
