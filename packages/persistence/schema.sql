@@ -772,6 +772,7 @@ create type posthorn.waiting as (
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.ids_in(named json) returns text[]
 -- posthorn.judged(payload text) returns posthorn.judged_payload
+-- posthorn.lets_through(filter_path jsonpath, filter_program jsonb, judged posthorn.judged_payload) returns boolean
 -- posthorn.life_class() returns integer
 -- posthorn.life_lock(owner text) returns integer
 -- posthorn.load(workspaces text[], deliveries text[], endpoints text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded

@@ -217,7 +217,7 @@ begin
     if one.missed_by is not null then
       if with_missed and (moment is null or pg_visible_in_snapshot(one.missed_by, moment)) then missed := missed || past_id; end if;
     elsif one.wanted and (one.unsent or one.sent_since)
-      and (filter_path is null or posthorn.filter_holds(filter_path, filter_program, posthorn.judged(one.payload)))
+      and (filter_path is null or posthorn.lets_through(filter_path, filter_program, posthorn.judged(one.payload)))
     then
       if one.unsent then unsent := unsent || past_id; else made_up := made_up + 1; end if;
     end if;

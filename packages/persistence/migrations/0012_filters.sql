@@ -86,6 +86,15 @@ begin atomic
   ) r;
 end;
 
+-- `filter_holds` within the bound of one event: what would take too much work passes, as it does when it is published. Counting the
+-- work takes long, so an upper bound comes first.
+create function posthorn.lets_through(filter_path jsonpath, filter_program jsonb, judged posthorn.judged_payload) returns boolean
+language sql immutable parallel safe
+  return case
+    when (filter_program ->> 'weight')::bigint * (judged).parts * (1 + (judged).nested) > posthorn.most_work(judged)
+      and coalesce(posthorn.work_of(array[filter_program], judged) > posthorn.most_work(judged), true) then true
+    else posthorn.filter_holds(filter_path, filter_program, judged) end;
+
 -- The audience without the endpoints whose filter refuses the payload. `unjudged` says why nobody was left out: 'unfilterable', or
 -- 'apart' if judging would hold up the other events of a shared statement.
 create function posthorn.sift(audience posthorn.audience, payload text, shared boolean) returns posthorn.audience

@@ -83,14 +83,10 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
         order by e.id desc`
       }
 
-      /** What would take too much work passes, as it does when it is published. Counting it exactly takes long, so an upper bound is first. */
       const judging = ({ conditions, path, program }: CompiledFilter) => sql`
-        cross join lateral (select ${program}::jsonb as program, posthorn.most_work(j.judged) as most offset 0) f
+        cross join lateral (select ${program}::jsonb as program offset 0) f
         cross join lateral (
-          select case
-            when (f.program ->> 'weight')::bigint * (j.judged).parts * (1 + (j.judged).nested) > f.most
-              and coalesce(posthorn.work_of(array[f.program], j.judged) > f.most, true) then true
-            else posthorn.filter_holds(posthorn.path_of(f.program, 0), f.program, j.judged) end as holds offset 0
+          select posthorn.lets_through(posthorn.path_of(f.program, 0), f.program, j.judged) as holds offset 0
         ) h cross join lateral (
           select case when not h.holds then posthorn.first_failing(${path}, ${conditions}, j.judged) end as failing
         ) e`
