@@ -4,6 +4,7 @@
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -100,6 +101,26 @@ ${indented(publishing("go"), "\t")}
   }
 }
 
+const emptyFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-guide-"))),
+  (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+)
+
+// Found from the repository alone.
+const TSX = join(root, "node_modules/tsx/dist/esm/index.mjs")
+const STANDARD_WEBHOOKS = createRequire(join(root, "packages/signature/package.json")).resolve(
+  "standardwebhooks"
+)
+
+/** A request that is signed, for programs to build. */
+const signed = () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
+  const body = '{"deliveryId":"whd_1"}'
+  const now = Math.floor(Date.now() / 1000)
+  const signature = sign({ id: "whd_1", timestamp: now, body, secrets: [secret] })
+  return { WEBHOOK_SECRET: secret, BODY: body, NOW: String(now), SIGNATURE: signature }
+}
+
 layer(testServer(), { excludeTestServices: true })("the guides' examples", (it) => {
   for (const [name, { code, file, run }] of Object.entries(programs))
     if (!drivers[name]!.isHere && !process.env.CI) test.skip(`${name} is not installed`)
@@ -108,44 +129,74 @@ layer(testServer(), { excludeTestServices: true })("the guides' examples", (it) 
         Effect.gen(function* () {
           const { enter, url } = yield* TestServer
           const ws = yield* enter
-          const folder = yield* Effect.acquireRelease(
-            Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-guide-"))),
-            (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
-          )
-          const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
-          const body = '{"deliveryId":"whd_1"}'
-          const now = Math.floor(Date.now() / 1000)
+          const folder = yield* emptyFolder
           writeFileSync(join(folder, file), code)
           writeFileSync(join(folder, "go.mod"), GO_MOD)
           const env = {
-            ...{
-              PATH: process.env.PATH,
-              HOME: process.env.HOME,
-              PYTHONPATH: path("python/src"),
-              GOFLAGS: "-mod=mod"
-            },
-            ...{
-              POSTHORN_URL: url,
-              POSTHORN_TOKEN: ws.token,
-              POSTHORN_WORKSPACE: ws.slug,
-              WEBHOOK_SECRET: secret
-            },
-            ...{
-              BODY: body,
-              NOW: String(now),
-              SIGNATURE: sign({ id: "whd_1", timestamp: now, body, secrets: [secret] })
-            }
+            ...signed(),
+            ...{ PATH: process.env.PATH, HOME: process.env.HOME },
+            ...{ PYTHONPATH: path("python/src"), GOFLAGS: "-mod=mod" },
+            ...{ POSTHORN_URL: url, POSTHORN_TOKEN: ws.token, POSTHORN_WORKSPACE: ws.slug }
           }
-          // tsx is found from the repository alone.
-          const [command, ...args] = run.map((word) =>
-            word === "tsx" ? join(root, "node_modules/tsx/dist/esm/index.mjs") : word
-          )
+          const [command, ...args] = run.map((word) => (word === "tsx" ? TSX : word))
 
           const said = yield* ended(execFile(command!, args, { cwd: folder, env }))
 
           expect(said).toEqual({ code: 0, out: "3 204 401\n", err: "" })
         })
       )
+
+  it.scoped("receivers without a client", () =>
+    Effect.gen(function* () {
+      const folder = yield* emptyFolder
+      const env = { ...signed(), PATH: process.env.PATH }
+      const node = block("receive.md", "### Node, with `@posthorn/signature`", "js")
+        .replace('"@posthorn/signature"', JSON.stringify(join(root, "packages/signature/src/index.ts")))
+        .replace(
+          ".listen(3000)",
+          ".listen(0, async function () { await tried(this.address().port); this.close() })"
+        )
+      const standard = block("receive.md", "### Node, with `standardwebhooks`", "js")
+      writeFileSync(join(folder, "package.json"), '{"type": "module"}')
+      writeFileSync(join(folder, "store.js"), "export const store = async () => undefined")
+      writeFileSync(
+        join(folder, "receiver.mjs"),
+        `${node}
+const ask = async (port, signature) =>
+  (await fetch("http://127.0.0.1:" + port, { method: "POST", body: process.env.BODY, headers: { "webhook-id": "whd_1", "webhook-timestamp": process.env.NOW, "webhook-signature": signature } })).status
+const tried = async (port) => console.log(await ask(port, process.env.SIGNATURE), await ask(port, "v1,no"))`
+      )
+      writeFileSync(
+        join(folder, "standard.mjs"),
+        `${standard.replace('"standardwebhooks"', JSON.stringify(STANDARD_WEBHOOKS)).replace(
+          /^const webhook/m,
+          `const body = process.env.BODY
+const request = { headers: { "webhook-id": "whd_1", "webhook-timestamp": process.env.NOW, "webhook-signature": process.env.SIGNATURE } }
+const webhook`
+        )}
+console.log(deliveryId, WebhookVerificationError.name)`
+      )
+      writeFileSync(
+        join(folder, "receiver.py"),
+        `import os
+${block("receive.md", "### Python, without a package", "python")}
+headers = {"Webhook-Id": "whd_1", "webhook-timestamp": os.environ["NOW"], "Webhook-Signature": os.environ["SIGNATURE"]}
+print(verify(os.environ["WEBHOOK_SECRET"], headers, os.environ["BODY"].encode()))
+try: verify(os.environ["WEBHOOK_SECRET"], {**headers, "Webhook-Signature": "v1,no"}, b"")
+except ValueError as error: print(error)`
+      )
+
+      const receiver = yield* ended(
+        execFile(process.execPath, ["--import", TSX, "receiver.mjs"], { cwd: folder, env })
+      )
+      const library = yield* ended(execFile(process.execPath, ["standard.mjs"], { cwd: folder, env }))
+      const python = yield* ended(execFile("python3", ["receiver.py"], { cwd: folder, env }))
+
+      expect(receiver).toEqual({ code: 0, out: "204 401\n", err: "" })
+      expect(library.out).toBe("whd_1 WebhookVerificationError\n")
+      expect(python).toEqual({ code: 0, out: "whd_1\nno signature matches\n", err: "" })
+    })
+  )
 
   it.scoped("curl and SQL: publish", () =>
     Effect.gen(function* () {

@@ -1,8 +1,16 @@
-/** A proxy that treats calls as bad networks do: in turns it lets one pass, loses its answer, loses the call, delays it, or is away. */
+/** A proxy that treats calls as bad networks do: in turns it lets one pass, loses its answer, loses the call, delays it, limits it, or is away. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
-const TURNS = ["pass", "lose the answer", "lose the call", "be away", "delay", "cut the answer"] as const
+const TURNS = [
+  "pass",
+  "lose the answer",
+  "lose the call",
+  "be away",
+  "limit",
+  "delay",
+  "cut the answer"
+] as const
 
 export interface Unreliable {
   readonly url: string
@@ -19,9 +27,11 @@ export const startUnreliable = async (target: string): Promise<Unreliable> => {
     const chunks: Array<Buffer> = []
     for await (const chunk of request) chunks.push(chunk)
     if (turn === "lose the call") return request.socket.destroy()
-    if (turn === "be away") {
-      response.writeHead(503, { "retry-after": "0" }).end("away")
-      return
+    if (turn === "be away") return void response.writeHead(503, { "retry-after": "0" }).end("away")
+    if (turn === "limit") {
+      const problem = { _tag: "RateLimited", status: 429, detail: "Too many", retryAfterSeconds: 0 }
+      const head = { "content-type": "application/problem+json", "retry-after": "0" }
+      return void response.writeHead(429, head).end(JSON.stringify(problem))
     }
     const answer = await fetch(target + request.url, {
       method: request.method!,
