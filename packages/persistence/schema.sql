@@ -307,6 +307,7 @@ create table posthorn.endpoints (
   constraint endpoints_url_check CHECK ((length(url) <= 2048))
 ) with (fillfactor=80);
 CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX endpoints_filtered ON posthorn.endpoints USING btree (workspace_id, id) WHERE (filter_path IS NOT NULL);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_changed AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_endpoint_changed();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();

@@ -7,7 +7,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
-import { Id, Integer, IntegerOrNull, NullOr, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
+import { EndpointId, Id, Integer, IntegerOrNull, NullOr, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -88,7 +88,12 @@ const WorkspaceOverviewDto = Schema.Struct({
   endpoints: Schema.Struct({
     total: Integer("All endpoints.", 3),
     enabled: Integer("Those that receive.", 2),
-    disabled: Integer("Those that do not.", 1)
+    disabled: Integer("Those that do not.", 1),
+    filteredOut: Schema.Array(EndpointId).annotations({
+      description:
+        "Up to 20 enabled ones whose filter let nothing through in 24 hours, of at least 50 events that they want by type.",
+      examples: [[]]
+    })
   }).annotations({ description: "Webhook endpoints." }),
   deliveries: Schema.Struct({
     windowHours: Integer("How many hours back `createdAt` may lie.", 24),

@@ -55,7 +55,8 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
         endpoints: {
           total: row.endpoints,
           enabled: row.enabledEndpoints,
-          disabled: row.endpoints - row.enabledEndpoints
+          disabled: row.endpoints - row.enabledEndpoints,
+          filteredOut: row.filteredOut
         },
         deliveries: {
           windowHours: OVERVIEW_HOURS,

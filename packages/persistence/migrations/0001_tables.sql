@@ -123,6 +123,7 @@ create table posthorn.endpoints (
   check (previous_public_key is null or (public_key is not null and previous_secret is not null))
 ) with (fillfactor = 80);
 create unique index endpoints_external_id on posthorn.endpoints (workspace_id, external_id) where external_id is not null;
+create index endpoints_filtered on posthorn.endpoints (workspace_id, id) where filter_path is not null;
 
 -- One row for each pattern of an endpoint, so that matching an event takes a few index probes.
 create table posthorn.subscriptions (

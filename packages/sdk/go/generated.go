@@ -891,6 +891,8 @@ type WorkspaceOverviewDtoEndpoints struct {
 	Enabled int64 `json:"enabled"`
 	// Those that do not.
 	Disabled int64 `json:"disabled"`
+	// Up to 20 enabled ones whose filter let nothing through in 24 hours, of at least 50 events that they want by type.
+	FilteredOut []string `json:"filteredOut"`
 }
 
 // Deliveries created in the last 24 hours, by their present status.

@@ -920,6 +920,8 @@ export interface WorkspaceOverviewDtoEndpoints {
   readonly enabled: number
   /** Those that do not. */
   readonly disabled: number
+  /** Up to 20 enabled ones whose filter let nothing through in 24 hours, of at least 50 events that they want by type. */
+  readonly filteredOut: ReadonlyArray<string>
 }
 
 /** Deliveries created in the last 24 hours, by their present status. */

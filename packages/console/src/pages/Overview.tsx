@@ -97,7 +97,25 @@ interface Concern {
   readonly endpointId: string
 }
 
-const useConcerns = (): ReadonlyArray<Concern> | undefined => {
+/** A filter that lets nothing through fails nowhere, so nobody else says so. */
+const silent = (id: string, url: string): Concern => ({
+  id,
+  endpointId: id,
+  icon: "warning",
+  tone: "text-warn",
+  text: (
+    <>
+      <span className="block truncate text-sm font-medium" title={url}>
+        {shortUrl(url)}
+      </span>
+      <span className="block text-sm text-soft">
+        Its filter let nothing through in 24 hours, of 50 events or more that it wants by type.
+      </span>
+    </>
+  )
+})
+
+const useConcerns = (filteredOut: ReadonlyArray<string>): ReadonlyArray<Concern> | undefined => {
   const { may } = useSession()
   const policyOf = usePolicies()
   const { items } = useList(
@@ -105,7 +123,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
     { query: { limit: 200 } },
     { enabled: may("listWebhookEndpoints"), everyMs: 15_000 }
   )
-  return items
+  const failing = items
     ?.filter(
       ({ consecutiveFailures, disabledReason }) =>
         (disabledReason !== null && disabledReason !== "manual") || consecutiveFailures >= 3
@@ -114,7 +132,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
       (one, other) =>
         Number(one.enabled) - Number(other.enabled) || other.consecutiveFailures - one.consecutiveFailures
     )
-    .map(({ consecutiveFailures, disabledReason, enabled, id, policy, url }) => ({
+    .map(({ consecutiveFailures, disabledReason, enabled, id, policy, url }): Concern => ({
       id,
       endpointId: id,
       icon: enabled ? "warning" : "pause",
@@ -132,11 +150,14 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
         </>
       )
     }))
+  return failing?.concat(
+    items!.filter(({ id }) => filteredOut.includes(id)).map(({ id, url }) => silent(id, url))
+  )
 }
 
-const Attention = () => {
+const Attention = ({ filteredOut }: { readonly filteredOut: ReadonlyArray<string> }) => {
   const { slug } = useSession()
-  const concerns = useConcerns()
+  const concerns = useConcerns(filteredOut)
   return (
     <Card title="Needs attention" flush>
       {concerns === undefined ? (
@@ -257,7 +278,7 @@ export const Overview = () => {
             <HourChart hours={data.hours} />
           </Card>
           <div className="grid items-start gap-5 lg:grid-cols-2">
-            {may("listWebhookEndpoints") ? <Attention /> : null}
+            {may("listWebhookEndpoints") ? <Attention filteredOut={data.endpoints.filteredOut} /> : null}
             {may("listNotifications") ? <LatestNotifications /> : null}
           </div>
         </div>

@@ -9,12 +9,15 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
-import { Count, columnsOf, Time } from "../client/internal/Columns.ts"
+import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
 export const OVERVIEW_HOURS = 24
+
+/** Of the newest 1,000 events of that time, so many that an endpoint wants by type say something about its filter. */
+const FILTERED_OUT_EVENTS = 50
 
 const outcomes = {
   pending: Count,
@@ -28,6 +31,8 @@ const Overview = Schema.Struct({
   at: Time,
   endpoints: Count,
   enabledEndpoints: Count,
+  /** Of the first 100 that are enabled and have a filter, at most 20. */
+  filteredOut: Schema.Array(Id("endpoint")),
   /** Deliveries of the last `OVERVIEW_HOURS` before the first whole hour, where `ofWorkspace` starts. */
   ...outcomes,
   /** Those of the last `OVERVIEW_HOURS` that were given up and then recovered. */
@@ -62,6 +67,14 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
 
       const overview = (workspaceId: WorkspaceId) =>
         rows(sql, Overview)`
+        with recent as materialized (
+          select r.event_type, count(*) as events from (
+            select r.event_type from posthorn.events r
+            where r.workspace_id = ${workspaceId}
+              and r.id >= posthorn.id_at('evt_', now() - make_interval(hours => ${OVERVIEW_HOURS}))
+            order by r.id desc limit 1000
+          ) r group by r.event_type
+        )
         select now() as at, e.*, d.*,
           (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
            from posthorn.deliveries d
@@ -71,6 +84,18 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
           (select count(*) from posthorn.failed_deliveries f where f.workspace_id = ${workspaceId}
              and f.created_at >= now() - make_interval(hours => ${OVERVIEW_HOURS}) and f.recovered_by is not null
              and f.status <> 'failed') as recovered,
+          array(
+            select f.id from (
+              select f.id, f.event_types from posthorn.endpoints f
+              where f.workspace_id = ${workspaceId} and f.enabled and f.filter_path is not null order by f.id limit 100
+            ) f
+            where not exists (
+                select from posthorn.deliveries g
+                where g.workspace_id = ${workspaceId} and g.endpoint_id = f.id and g.event_id is not null
+                  and g.id >= posthorn.id_at('whd_', now() - make_interval(hours => ${OVERVIEW_HOURS})))
+              and ${FILTERED_OUT_EVENTS} <= (
+                select sum(t.events) from recent t where posthorn.patterns_of(t.event_type) && f.event_types)
+            order by f.id limit 20) as "filteredOut",
           (select count(*) from posthorn.members where workspace_id = ${workspaceId}) as members,
           (select count(*) from posthorn.api_tokens where workspace_id = ${workspaceId} and revoked_at is null
              and (expires_at is null or expires_at > now())) as "apiTokens",

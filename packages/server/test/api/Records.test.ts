@@ -4,7 +4,7 @@ import { expect, layer } from "@effect/vitest"
 import { makeAt } from "@posthorn/testkit/OldHistory"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, walk } from "../Fixtures.ts"
-import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
+import { type Entered, entered, type Loose, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
 /** Spends the retries of a new delivery and has the dead-letter consumer mark it. */
 const deadLetter = (ws: Entered) =>
@@ -124,7 +124,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       expect(overview).toMatchObject({ status: 200 })
       expect(overview.body).toEqual({
         workspace: { id: ws.workspaceId, slug: ws.slug, name: expect.any(String) },
-        endpoints: { total: 2, enabled: 1, disabled: 1 },
+        endpoints: { total: 2, enabled: 1, disabled: 1, filteredOut: [] },
         deliveries: {
           windowHours: 24,
           pending: 2,
@@ -163,6 +163,37 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       const disabled = yield* ws.call("GET", "/overview")
       expect(disabled.body.queue).toMatchObject({ waiting: 3, waitingAtDisabled: 3 })
       expect((yield* ws.call("GET", `/webhooks/${endpointId}`)).status).toBe(200)
+    })
+  )
+
+  it.effect("§6.3 names an endpoint whose filter lets nothing through, until something comes through", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpoint = {
+        url: "https://example.com/hooks",
+        eventTypes: ["invoice.*"],
+        filter: { total: { $gt: 1 } }
+      }
+      const { body } = yield* ws.call("POST", "/webhooks", { body: endpoint })
+      yield* ws.call("POST", "/webhooks", { body: { ...endpoint, eventTypes: ["order.*"] } })
+      const events = (count: number, total: number) =>
+        ws.call("POST", "/events/batch", {
+          body: {
+            events: Array.from({ length: count }, () => ({ eventType: "invoice.paid", payload: { total } }))
+          }
+        })
+      const filteredOut = Effect.map(
+        ws.call("GET", "/overview"),
+        ({ body }) => (body.endpoints as Loose).filteredOut
+      )
+
+      yield* events(49, 1)
+      const few = yield* filteredOut
+      yield* events(1, 1)
+      const enough = yield* filteredOut
+      yield* events(1, 2)
+
+      expect([few, enough, yield* filteredOut]).toEqual([[], [body.id], []])
     })
   )
 

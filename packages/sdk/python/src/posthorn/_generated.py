@@ -957,6 +957,8 @@ class WorkspaceOverviewDtoEndpoints(TypedDict):
     enabled: int
     # Those that do not.
     disabled: int
+    # Up to 20 enabled ones whose filter let nothing through in 24 hours, of at least 50 events that they want by type.
+    filteredOut: list[str]
 
 
 # Deliveries created in the last 24 hours, by their present status.
