@@ -631,6 +631,23 @@ const lineOf = (command: (typeof commands)[number]): ReadonlyArray<string> =>
 const runs = (command: (typeof commands)[number]) =>
   command === doctorCommand || roleCommands.includes(command as never)
 
+/** Commands that share a line of `posthorn help`, which fits a page. */
+const TOGETHER: ReadonlyArray<readonly [ReadonlyArray<unknown>, string]> = [
+  [[tokensCommand, membersCommand, notificationsCommand, workspacesCommand], "List these."],
+  [
+    [planCommand, applyCommand, exportCommand],
+    "A workspace as a file: says what would change, changes it, writes it."
+  ]
+]
+
+const helped = (command: (typeof commands)[number]): ReadonlyArray<string> => {
+  const group = TOGETHER.find(([together]) => together.includes(command))
+  if (group === undefined) return lineOf(command)
+  const [together, about] = group
+  const names = together.flatMap((one) => [...Command.getNames(one as never)])
+  return command === together[0] ? [`  ${names.join(", ").padEnd(14)} ${about}`] : []
+}
+
 /** What `posthorn help` prints, made from the commands. */
 export const help =
   () => `posthorn ${VERSION}: delivers a platform's webhooks: signed, retried, evidenced, replayable.
@@ -642,7 +659,7 @@ ${commands.filter(runs).flatMap(lineOf).join("\n")}
 Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.md:
 ${commands
   .filter((command) => !runs(command))
-  .flatMap(lineOf)
+  .flatMap(helped)
   .join("\n")}
 
 --json prints the REST answer alone. posthorn COMMAND --help says more. --completions bash, zsh or fish prints a script.`

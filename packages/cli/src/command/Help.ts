@@ -5,7 +5,7 @@
 
 /** A sentence that the library adds to everything; removed. */
 const NOISE =
-  /^(An? (user-defined piece of text|true or false value|integer|integer number)( that is confidential)?\.|This setting is optional\.|One of the following: .*)$/
+  /^(An? (user-defined piece of text|true or false value|integer|integer number)( that is confidential)?\.|This setting is optional\.|This option may be repeated zero or more times\.|One of the following: .*)$/
 const COMMON = /^--(json|url|token|workspace)\b/
 const WIDTH = 28
 
@@ -37,7 +37,11 @@ const lineOf = ({ about, name }: Entry) =>
   name.length < WIDTH ? `  ${name.padEnd(WIDTH)}${about}` : `  ${name}\n  ${" ".repeat(WIDTH)}${about}`
 
 const shortened = (text: string) =>
-  text.replace(/ \[--(json|url text|token text|workspace text)\]/g, "").replace(/^\$ /, "")
+  text
+    .replace(/ \[--(json|url text|token text|workspace text)\]/g, "")
+    // May be repeated, and left out.
+    .replace(/ (--[\w-]+ \w+)\.\.\./g, " [$1]...")
+    .replace(/^\$ /, "")
 
 const SECTION = /^(USAGE|DESCRIPTION|ARGUMENTS|OPTIONS|COMMANDS)$/m
 

@@ -14,7 +14,7 @@ describe("help of a command", () => {
     const { status, stdout } = posthorn("send", "--help")
     expect(status).toBe(0)
     expect(stdout.split("\n")[0]).toBe(
-      "posthorn send [--file text] [--idempotency-key text] <type> [<payload>]"
+      "posthorn send [--file text] [--idempotency-key text] [--endpoint text]... [--no-retry] <type> [<payload>]"
     )
     expect(stdout).toMatch(/^ {2}--file text +Reads the payload from a file\.$/m)
     expect(stdout).not.toMatch(/user-defined|true or false|optional\.|redacted/)

@@ -135,7 +135,12 @@ describe("posthorn recover", () => {
     expect([alone.code, alone.out]).toEqual([1, ""])
     expect(alone.err).toContain("nothing was changed: add --yes")
     expect(none.items).toEqual([])
-    expect(counted).toEqual({ matched: 5, missed: 2, leftOut: { recovered: 0, underWay: 0, tests: 0 } })
+    expect(counted).toEqual({
+      matched: 5,
+      missed: 2,
+      unsent: 0,
+      leftOut: { recovered: 0, underWay: 0, tests: 0 }
+    })
     expect([disabled.code, disabled.out]).toEqual([1, ""])
     expect(disabled.err).toMatch(/disabled/)
     expect(enabled.err).toContain("It missed 2 events while it was disabled")

@@ -132,24 +132,26 @@ const useConcerns = (filteredOut: ReadonlyArray<string>): ReadonlyArray<Concern>
       (one, other) =>
         Number(one.enabled) - Number(other.enabled) || other.consecutiveFailures - one.consecutiveFailures
     )
-    .map(({ consecutiveFailures, disabledReason, enabled, id, policy, url }): Concern => ({
-      id,
-      endpointId: id,
-      icon: enabled ? "warning" : "pause",
-      tone: enabled ? "text-warn" : "text-bad",
-      text: (
-        <>
-          <span className="block truncate text-sm font-medium" title={url}>
-            {shortUrl(url)}
-          </span>
-          <span className="block text-sm text-soft">
-            {enabled || disabledReason === null
-              ? `Failed ${consecutiveFailures} times in a row; ${disabling(policyOf(policy))}.`
-              : `${DISABLED_BY[disabledReason]}${disabledReason === "manual" ? `, after it failed ${consecutiveFailures} times in a row` : ""}. Nothing is sent to it.`}
-          </span>
-        </>
-      )
-    }))
+    .map(
+      ({ consecutiveFailures, disabledReason, enabled, id, policy, url }): Concern => ({
+        id,
+        endpointId: id,
+        icon: enabled ? "warning" : "pause",
+        tone: enabled ? "text-warn" : "text-bad",
+        text: (
+          <>
+            <span className="block truncate text-sm font-medium" title={url}>
+              {shortUrl(url)}
+            </span>
+            <span className="block text-sm text-soft">
+              {enabled || disabledReason === null
+                ? `Failed ${consecutiveFailures} times in a row; ${disabling(policyOf(policy))}.`
+                : `${DISABLED_BY[disabledReason]}${disabledReason === "manual" ? `, after it failed ${consecutiveFailures} times in a row` : ""}. Nothing is sent to it.`}
+            </span>
+          </>
+        )
+      })
+    )
   return failing?.concat(
     items!.filter(({ id }) => filteredOut.includes(id)).map(({ id, url }) => silent(id, url))
   )

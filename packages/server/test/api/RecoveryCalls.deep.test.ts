@@ -150,6 +150,7 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("aft
       expect(counted).toEqual({
         matched: JOB,
         missed: MISSED,
+        unsent: 0,
         leftOut: { recovered: 0, underWay: 0, tests: 0 }
       })
       expect(done).toMatchObject({ state: "done", matched: JOB, missed: MISSED, replayed: JOB, failed: 0 })
