@@ -755,6 +755,7 @@ create type posthorn.waiting as (
 -- posthorn.deviations_of(wanted text, workspace text, OUT count bigint, OUT since timestamp with time zone, OUT last_event_id text) returns record
 -- posthorn.due(shards smallint[], cursor_dues bigint[], cursor_ids text[], skip text[], per_shard integer, scan_limit integer) returns SETOF posthorn.waiting
 -- posthorn.due_of_endpoints(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
+-- posthorn.elements_in(document jsonb) returns jsonb
 -- posthorn.end_daily_run(done_job text) returns void
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.endpoint_unknown(place integer) returns posthorn.refusal
@@ -861,7 +862,7 @@ create type posthorn.waiting as (
 -- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
 -- posthorn.unsent_events(workspace text, endpoint text, event_types text[], filter_path jsonpath, filter_program jsonb, since timestamp with time zone, until timestamp with time zone, unsent_since timestamp with time zone, with_missed boolean, moment pg_snapshot, past text, most integer, most_read integer, lasting interval, OUT unsent text[], OUT missed text[], OUT made_up integer, OUT past_id text, OUT ended boolean) returns record
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
--- posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
+-- posthorn.work_of(program jsonb, judged posthorn.judged_payload, elements jsonb) returns bigint
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_judge(past_id text, since text, horizon text, most integer, OUT workspace_id text, OUT past text, OUT stored text) returns SETOF record

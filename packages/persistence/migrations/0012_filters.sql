@@ -64,26 +64,28 @@ begin
 end $$;
 
 -- Units of work, of 0.1 to 0.15 us, that judging an event may take by all its filters: 80,000, and for large payloads twice as many as
--- they have parts, which takes as long as reading them.
+-- they have commas, which takes as long as reading them.
 create function posthorn.most_work(judged posthorn.judged_payload) returns bigint language sql immutable parallel safe
   return greatest(80000, 2 * (judged).parts);
 
--- What judging by these programs takes, counting the elements that their paths reach: each element once for each path, so that counting
--- costs no more than one filter. (`jsonb_path_query` takes a time quadratic in their number.) Null for too many paths. A path that is
--- made for nested arrays has to be parsed.
-create function posthorn.work_of(programs jsonb[], judged posthorn.judged_payload) returns bigint
+-- How many elements the arrays within each member of an object hold together, as `.name`; `$`: of a payload that is no object.
+-- Takes as long as reading the payload.
+create function posthorn.elements_in(document jsonb) returns jsonb language sql immutable parallel safe
+  return case when jsonb_typeof(document) = 'object' then (
+      select jsonb_object_agg('.' || e.key, jsonb_array_length(jsonb_path_query_array(e.value, 'strict $.**[*].type()')))
+      from jsonb_each(document) e where jsonb_typeof(e.value) in ('array', 'object'))
+    else jsonb_build_object('$', jsonb_array_length(jsonb_path_query_array(document, 'strict $.**[*].type()'))) end;
+
+-- An upper bound on what judging by this program takes: all elements within the members that it asks, as often as it asks, what
+-- its regular expressions read, and where arrays are nested what parsing its path takes; 50 for the call.
+create function posthorn.work_of(program jsonb, judged posthorn.judged_payload, elements jsonb) returns bigint
 language sql immutable parallel safe
 begin atomic
-  select case when count(*) <= 1000 then (1 + (judged).nested) * sum(r.units * (1 + jsonb_array_length(
-      jsonb_path_query_array((judged).document, posthorn.path_of(jsonb_build_object('path', r.path), (judged).nested))))) end
-    + (select sum((p ->> 'fixed')::integer + (p ->> 'scans')::integer * (judged).bytes / 25
-        + case when (judged).nested > 0 then octet_length(posthorn.path_of(p, (judged).nested)::text) / 8 else 0 end)
-      from unnest(programs) p)
-  from (
-    select r.path, sum(r.units::integer) as units
-    from unnest(programs) p cross join lateral jsonb_each_text(p -> 'reaches') as r(path, units)
-    group by r.path limit 1001
-  ) r;
+  select 50 + (program ->> 'fixed')::bigint + (program ->> 'scans')::bigint * (judged).bytes / 25
+    + (1 + (judged).nested) * sum(r.units::bigint * (1 + coalesce((elements ->> r.within)::bigint, (elements ->> '$')::bigint, 0)))
+    + case when (judged).nested > 0 then (octet_length(program ->> 'path')
+      + 3 * (judged).nested * (length(program ->> 'path') - length(replace(program ->> 'path', chr(1), '')))) / 8 else 0 end
+  from jsonb_each_text(program -> 'reaches') as r(within, units);
 end;
 
 -- `filter_holds` within the bound of one event: what would take too much work passes, as it does when it is published. Counting the
@@ -92,39 +94,55 @@ create function posthorn.lets_through(filter_path jsonpath, filter_program jsonb
 language sql immutable parallel safe
   return case
     when (filter_program ->> 'weight')::bigint * (judged).parts * (1 + (judged).nested) > posthorn.most_work(judged)
-      and coalesce(posthorn.work_of(array[filter_program], judged) > posthorn.most_work(judged), true) then true
+      and posthorn.work_of(filter_program, judged, posthorn.elements_in((judged).document)) > posthorn.most_work(judged) then true
     else posthorn.filter_holds(filter_path, filter_program, judged) end;
 
--- The audience without the endpoints whose filter refuses the payload. `unjudged` says why nobody was left out: 'unfilterable', or
--- 'apart' if judging would hold up the other events of a shared statement.
+-- The audience without the endpoints whose filter refuses the payload. Those that ask least are judged first; once the work of an event
+-- is spent, the others pass. `unjudged` says so: 'unfilterable'; or 'apart', and nobody is left out, if judging would hold up the
+-- other events of a shared statement.
 create function posthorn.sift(audience posthorn.audience, payload text, shared boolean) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off as $$
 declare
   wanting constant text[] := audience.enabled || audience.disabled;
   judged posthorn.judged_payload;
+  elements jsonb;
   work bigint;
-  refusing text[];
+  one record;
+  refusing text[] := '{}';
 begin
   if shared and octet_length(payload) > 65536 then audience.unjudged := 'apart'; return audience; end if;
   judged := posthorn.judged(payload);
   if (judged).document is null then audience.unjudged := 'unfilterable'; return audience; end if;
   work := audience.weight::bigint * cardinality(wanting) * (judged).parts * (1 + (judged).nested);
   if shared and work > 6000 then audience.unjudged := 'apart'; return audience; end if;
-  if work > posthorn.most_work(judged) then
-    work := posthorn.work_of(array(
-      select (array_agg(e.filter_program))[1] from posthorn.endpoints e
-      where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
-      group by e.filter::text), judged);
-    if coalesce(work > posthorn.most_work(judged), true) then audience.unjudged := 'unfilterable'; return audience; end if;
+  if work <= posthorn.most_work(judged) then
+    refusing := array(
+      select unnest(f.ids) from (
+        select array_agg(e.id) as ids, (array_agg(e.filter_path))[1] as path, (array_agg(e.filter_program))[1] as program
+        from posthorn.endpoints e
+        where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
+        group by e.filter::text
+      ) f where not posthorn.filter_holds(f.path, f.program, judged));
+  else
+    elements := posthorn.elements_in((judged).document);
+    work := posthorn.most_work(judged);
+    for one in
+      select f.*, posthorn.work_of(f.program, judged, elements) as work from (
+        select array_agg(e.id) as ids, (array_agg(e.filter_path))[1] as path, (array_agg(e.filter_program))[1] as program
+        from posthorn.endpoints e
+        where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
+        group by e.filter::text
+      ) f order by work, f.ids
+    loop
+      work := work - one.work;
+      if work < 0 then
+        audience.unjudged := 'unfilterable';
+        exit;
+      end if;
+      if not posthorn.filter_holds(one.path, one.program, judged) then refusing := refusing || one.ids; end if;
+    end loop;
   end if;
-  refusing := array(
-    select unnest(f.ids) from (
-      select array_agg(e.id) as ids, (array_agg(e.filter_path))[1] as path, (array_agg(e.filter_program))[1] as program
-      from posthorn.endpoints e
-      where e.workspace_id = audience.workspace_id and e.id = any (wanting) and e.filter_path is not null
-      group by e.filter::text
-    ) f where not posthorn.filter_holds(f.path, f.program, judged));
   if cardinality(refusing) = 0 then return audience; end if;
   audience.enabled := nullif(array(select id from unnest(audience.enabled) id where id <> all (refusing)), '{}');
   audience.disabled := nullif(array(select id from unnest(audience.disabled) id where id <> all (refusing)), '{}');

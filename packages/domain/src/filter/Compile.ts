@@ -175,9 +175,13 @@ const text = (predicate: Predicate) => (typeof predicate === "boolean" ? `${pred
 const compiling = (operands: ReadonlyArray<Scalar>) =>
   operands.reduce((sum, { text }) => sum + 3 * text.length, 50)
 
+/** The root of a payload, and a member of it with all that is within. */
+const ROOT = "$"
+const memberOfRoot = (name: string) => `.${name}`
+
 /** What judging costs, in units of some 0.1 us. */
 class Work {
-  /** By the path of what is asked: the units for each element that stands there. */
+  /** By member of the root: the units for each element of an array within it. */
   readonly reaches: Record<string, number> = {}
   /** Units whatever the payload. */
   fixed = 0
@@ -189,29 +193,28 @@ class Work {
     return Object.values(this.reaches).reduce((sum, units) => sum + units, this.fixed + 40 * this.scans)
   }
 
-  add(condition: Condition, reach: string): void {
+  add(condition: Condition, within: string): void {
     const members = condition.kind === "scalar" ? [] : condition.members
     let units = 1 + members.filter(({ kind }) => kind === "name").length
     for (const member of members)
       if (member.kind === "name")
-        this.add(member.condition, `${reach}${NESTED}.${JSON.stringify(member.name)}`)
-      else if (member.kind === "not") this.add(member.condition, reach)
+        this.add(member.condition, within === ROOT ? memberOfRoot(member.name) : within)
+      else if (member.kind === "not") this.add(member.condition, within)
       else if (member.kind === "and" || member.kind === "or")
-        for (const filter of member.filters) this.add(filter, reach)
+        for (const filter of member.filters) this.add(filter, within)
       else if (member.kind === "comparison" && member.operator === "$endsWith") {
         this.fixed += compiling(member.operands)
         this.scans++
         units += 3
       } else if (member.kind === "comparison" || member.kind === "unlike") units += member.operands.length
-    const elements = `${reach}${NESTED}[*]`
-    this.reaches[elements] = (this.reaches[elements] ?? 0) + units
+    this.reaches[within] = (this.reaches[within] ?? 0) + units
   }
 }
 
 /** What `endpoints.filter_program` holds, as JSON. */
 export const compile = (filter: Filter): string => {
   const work = new Work()
-  work.add(filter.root, "$")
+  work.add(filter.root, ROOT)
   return JSON.stringify({
     path: text(new Compiler().holds(filter.root, { x: "$", path: undefined })),
     weight: work.weight,

@@ -40,6 +40,16 @@ const cases: Readonly<Record<string, { filters: ReadonlyArray<string>; payload: 
     payload: JSON.stringify({ s: "x".repeat(65_500) }),
     ms: 20
   },
+  "a hundred names in each of many elements": {
+    filters: many(10, (at) => `{${many(100, (name) => `"n${at}x${name}":1`)}}`),
+    payload: `[${many(21_800, () => "{}")}]`,
+    ms: 20
+  },
+  "numbers that take long to write out": {
+    filters: many(5, (at) => `{"a":{"$in":[${many(100, (n) => `1e${131_071 - n - at}`)}]}}`),
+    payload: `{"a":[[${numbers(5_000)}]]}`,
+    ms: 20
+  },
   "arrays 90 levels deep": {
     filters: ['{"a":{"b":1}}'],
     payload: `{"a":${"[".repeat(90)}${many(15_000, () => "[]")}${"]".repeat(90)}}`,

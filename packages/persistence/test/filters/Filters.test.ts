@@ -70,7 +70,7 @@ layer(TestPg, { excludeTestServices: true })("filters", (it) => {
       const program = compile(Either.getOrThrow(parseFilter('{"a":1}')))
       yield* query("set statement_timeout = '20s'")
       const [row] = yield* query(
-        "select posthorn.work_of(array[$1::jsonb], posthorn.judged($2)) as work",
+        "select posthorn.work_of($1::jsonb, j, posthorn.elements_in((j).document)) as work from posthorn.judged($2) j",
         program,
         payload
       )

@@ -136,6 +136,10 @@ export const filtering = writeScenarios((it) => {
     const endpoint = await put(stage, await stage.endpoint(acme), HEAVY)
     await publish(stage, LARGE)
     assert.deepEqual(await newest(stage), { unfilterable: true, sent: [endpoint], missed: [] })
+    // Another endpoint's filter that asks little is judged all the same.
+    await put(stage, await stage.endpoint(acme), '{"k":1}')
+    await publish(stage, LARGE)
+    assert.deepEqual(await newest(stage), { unfilterable: true, sent: [endpoint], missed: [] })
     await publish(stage, LARGE.replace('"n"', '"m"'))
     assert.deepEqual(await newest(stage), { unfilterable: null, sent: [], missed: [] })
     const small = `{"n":[${Array(100).fill(2)}]}`
