@@ -536,6 +536,7 @@ create table posthorn.replays (
   include_missed boolean not null,
   include_unsent boolean not null default false,
   unsent_since timestamp(3) with time zone,
+  hidden text[] not null default '{}'::text[],
   event_types text[],
   filter_path jsonpath,
   filter_program jsonb,
@@ -747,7 +748,7 @@ create type posthorn.waiting as (
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
--- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, include_recovered boolean, include_tests boolean, include_unsent boolean DEFAULT false, unsent_since timestamp with time zone DEFAULT NULL::timestamp with time zone, OUT deliveries bigint, OUT missed bigint, OUT recovered bigint, OUT under_way bigint, OUT tests bigint, OUT unsent bigint) returns record
+-- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, include_recovered boolean, include_tests boolean, include_unsent boolean DEFAULT false, unsent_since timestamp with time zone DEFAULT NULL::timestamp with time zone, hidden text[] DEFAULT '{}'::text[], OUT deliveries bigint, OUT missed bigint, OUT recovered bigint, OUT under_way bigint, OUT tests bigint, OUT unsent bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT processed integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
@@ -860,7 +861,7 @@ create type posthorn.waiting as (
 -- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], endpoint_ids json[] DEFAULT NULL::json[], retries boolean[] DEFAULT NULL::boolean[]) returns SETOF posthorn.outcome
 -- posthorn.try_share_sleep_lock(shard smallint) returns boolean
 -- posthorn.types_past(workspace text, past text) returns TABLE(event_type text, id text)
--- posthorn.unsent_events(workspace text, endpoint text, event_types text[], filter_path jsonpath, filter_program jsonb, since timestamp with time zone, until timestamp with time zone, unsent_since timestamp with time zone, with_missed boolean, moment pg_snapshot, past text, most integer, most_read integer, lasting interval, OUT unsent text[], OUT missed text[], OUT made_up integer, OUT past_id text, OUT ended boolean) returns record
+-- posthorn.unsent_events(workspace text, endpoint text, event_types text[], hidden text[], filter_path jsonpath, filter_program jsonb, since timestamp with time zone, until timestamp with time zone, unsent_since timestamp with time zone, with_missed boolean, moment pg_snapshot, past text, most integer, most_read integer, lasting interval, OUT unsent text[], OUT missed text[], OUT made_up integer, OUT past_id text, OUT ended boolean) returns record
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
 -- posthorn.work_of(program jsonb, judged posthorn.judged_payload, elements jsonb) returns bigint
 -- posthorn.workspace_gone() returns posthorn.refusal

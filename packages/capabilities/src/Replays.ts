@@ -9,6 +9,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { ReplayNotFound, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, ReplayId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
+import type { Permission } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import type { ReplayableStatus } from "@posthorn/domain/States"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
@@ -17,6 +18,7 @@ import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/repositorie
 import { Effect } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
+import { hiddenFrom } from "./OwnEvents.ts"
 import { transactional } from "./Transaction.ts"
 
 interface ReplayRequest {
@@ -50,13 +52,19 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       includeTests: request.includeTests
     })
 
+    /** What the caller may not see is not sent to where it says. */
+    const limitsFor = (permissions: ReadonlySet<Permission>) => ({
+      keptMs: historyMs,
+      hidden: hiddenFrom(permissions)
+    })
+
     /** Only counts; nothing is stored, and the endpoint may be disabled. */
     const count = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
-        const { workspaceId } = yield* CurrentPrincipal
+        const { permissions, workspaceId } = yield* CurrentPrincipal
         const endpoint = yield* endpoints.find(workspaceId, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
-        return yield* replays.count(workspaceId, rangeOf(endpointId, request), historyMs)
+        return yield* replays.count(workspaceId, rangeOf(endpointId, request), limitsFor(permissions))
       })
 
     const begin = (endpointId: EndpointId, request: ReplayRequest) =>
@@ -67,7 +75,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         const range = rangeOf(endpointId, request)
-        const replay = yield* replays.start(workspaceId, range, historyMs, principal)
+        const replay = yield* replays.start(workspaceId, range, limitsFor(principal.permissions), principal)
         yield* audit.append(principal, "webhook.replay_started", ["replay", replay.id], {
           fields: [],
           ...range,

@@ -39,7 +39,7 @@ export class Routing extends Effect.Service<Routing>()("@posthorn/capabilities/R
           const { items: rows, nextCursor } = pageOf(byEndpoint, found, query.limit)
           const items = []
           for (const { deliveryId, endpointId, filter, reason, wanting } of rows) {
-            const decides = reason === null && filter !== null && !event.purged
+            const decides = reason === null && filter !== null && !event.purged && !hidden
             const judged = decides ? yield* judgedBy(filter) : undefined
             if (decides && judged === undefined && items.length > 0)
               return { items, nextCursor: cursorAt(byEndpoint, { id: items.at(-1)!.endpointId }) }
@@ -48,7 +48,7 @@ export class Routing extends Effect.Service<Routing>()("@posthorn/capabilities/R
               endpointId,
               reason: reason ?? (matches ? wanting : ("filter" as const)),
               deliveryId,
-              because: matches || hidden ? null : judged!.because
+              because: matches ? null : judged!.because
             })
           }
           return { items, nextCursor }

@@ -108,9 +108,11 @@ create table posthorn.replays (
   since timestamptz(3) not null,
   until timestamptz(3),
   include_missed boolean not null,
-  -- Then the endpoint's wishes as they were at the start, and from when on: history is not kept longer.
+  -- Then the endpoint's wishes as they were at the start, from when on (history is not kept longer), and the beginnings of the types
+  -- whose payloads the caller could not see.
   include_unsent boolean not null default false,
   unsent_since timestamptz(3),
+  hidden text[] not null default '{}',
   event_types text[],
   filter_path jsonpath,
   filter_program jsonb,
@@ -162,10 +164,11 @@ create function posthorn.replay_choice(
 -- Reads events of a time in their order, after `past`: finds those that an endpoint wants, and of which there is neither a delivery to
 -- it nor a missed one, and with `with_missed` those that it missed. `moment`: only what was visible then; null: what is there now.
 -- `made_up`: how many were sent since that moment. Bounds: `most` found, `most_read`, and `lasting`; `ended` says that none of them
--- stopped it. An event that names endpoints, and the news that this endpoint was disabled, is not found.
+-- stopped it. Not found are events that name endpoints, types that begin with one of `hidden`, and the news that this endpoint was
+-- disabled.
 create function posthorn.unsent_events(
-  workspace text, endpoint text, event_types text[], filter_path jsonpath, filter_program jsonb, since timestamptz,
-  until timestamptz, unsent_since timestamptz, with_missed boolean, moment pg_snapshot, past text, most integer,
+  workspace text, endpoint text, event_types text[], hidden text[], filter_path jsonpath, filter_program jsonb,
+  since timestamptz, until timestamptz, unsent_since timestamptz, with_missed boolean, moment pg_snapshot, past text, most integer,
   most_read integer, lasting interval,
   out unsent text[], out missed text[], out made_up integer, out past_id text, out ended boolean
 ) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
@@ -187,7 +190,7 @@ begin
     from (
       select e.id, e.payload, e.created_at, e.endpoint_ids is null and e.purged_at is null
         and e.id >= posthorn.id_at('evt_', unsent_since)
-        and posthorn.patterns_of(e.event_type) && unsent_events.event_types
+        and posthorn.patterns_of(e.event_type) && unsent_events.event_types and not e.event_type ^@ any (hidden)
         and (e.event_type <> 'webhook.endpoint_disabled' or e.payload::json ->> 'endpointId' is distinct from endpoint)
         and posthorn.was_visible(e.xmin, moment) as wanted
       from posthorn.events e
@@ -229,7 +232,7 @@ end $$;
 create function posthorn.count_replay(
   workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
   include_recovered boolean, include_tests boolean, include_unsent boolean default false,
-  unsent_since timestamptz default null,
+  unsent_since timestamptz default null, hidden text[] default '{}',
   out deliveries bigint, out missed bigint, out recovered bigint, out under_way bigint, out tests bigint, out unsent bigint
 ) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_custom_plan as $$
@@ -256,7 +259,7 @@ begin
   unsent := 0;
   if include_unsent then
     select u.unsent, u.ended into found
-    from posthorn.endpoints e cross join lateral posthorn.unsent_events(workspace, endpoint, e.event_types, e.filter_path,
+    from posthorn.endpoints e cross join lateral posthorn.unsent_events(workspace, endpoint, e.event_types, hidden, e.filter_path,
       e.filter_program, unsent_since, until, unsent_since, false, null, '', 2147483647, most_read, '2 seconds') u
     where e.workspace_id = workspace and e.id = endpoint;
     if not found.ended then
@@ -441,8 +444,8 @@ begin
       job.past_id := '';
     end if;
   elsif job.include_unsent then
-    select * into last from posthorn.unsent_events(workspace, job.endpoint_id, job.event_types, job.filter_path, job.filter_program,
-      job.since, job.until, job.unsent_since, job.include_missed, job.snapshot, job.past_id, room_left, posthorn.replay_scan_limit(),
+    select * into last from posthorn.unsent_events(workspace, job.endpoint_id, job.event_types, job.hidden, job.filter_path,
+      job.filter_program, job.since, job.until, job.unsent_since, job.include_missed, job.snapshot, job.past_id, room_left, posthorn.replay_scan_limit(),
       '50 milliseconds');
     with taken as (
       delete from posthorn.missed_events m

@@ -54,6 +54,12 @@ export interface ReplayRange {
   readonly includeTests: boolean
 }
 
+/** What limits unsent events: how long history is kept, and the beginnings of the types that are left out. */
+export interface UnsentLimits {
+  readonly keptMs: number
+  readonly hidden: ReadonlyArray<string>
+}
+
 export interface Asked {
   readonly actor: Acting
   readonly traceId: string
@@ -82,25 +88,25 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         })
       )
 
-      /** Unsent events are not older than history is kept. */
-      const unsentSince = ({ includeUnsent, since }: ReplayRange, keptMs: number) =>
+      const unsentSince = ({ includeUnsent, since }: ReplayRange, { keptMs }: UnsentLimits) =>
         includeUnsent
           ? sql`greatest(${since}::timestamptz, now() - ${keptMs}::bigint * interval '1 millisecond')`
           : sql`null::timestamptz`
 
       const refused = refusing({ PH400: ({ hint = "", message }) => invalid(hint, message) })
 
-      const counted = (workspaceId: WorkspaceId, range: ReplayRange, keptMs: number) =>
+      const counted = (workspaceId: WorkspaceId, range: ReplayRange, limits: UnsentLimits) =>
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
         ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed}, ${range.includeRecovered},
-        ${range.includeTests}, ${range.includeUnsent}, ${unsentSince(range, keptMs)})`
+        ${range.includeTests}, ${range.includeUnsent}, ${unsentSince(range, limits)},
+        ${limits.hidden as Array<string>}::text[])`
 
       /** The number of deliveries and events that a job over the range would replay. */
-      const count = (workspaceId: WorkspaceId, range: ReplayRange, keptMs: number) =>
+      const count = (workspaceId: WorkspaceId, range: ReplayRange, limits: UnsentLimits) =>
         rows(
           sql,
           ReplayCount
-        )`select deliveries + missed + unsent as matched, missed, unsent, ${sql.literal(leftOut)} as "leftOut" from ${counted(workspaceId, range, keptMs)}`.pipe(
+        )`select deliveries + missed + unsent as matched, missed, unsent, ${sql.literal(leftOut)} as "leftOut" from ${counted(workspaceId, range, limits)}`.pipe(
           refused,
           Effect.map(([found]) => found!)
         )
@@ -109,21 +115,21 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
       const start = (
         workspaceId: WorkspaceId,
         range: ReplayRange,
-        keptMs: number,
+        limits: UnsentLimits,
         { actor, traceId }: Asked
       ) =>
         rows(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed,
-          include_unsent, unsent_since, event_types, filter_path, filter_program,
+          include_unsent, unsent_since, hidden, event_types, filter_path, filter_program,
           include_recovered, include_tests, matched, missed, unsent, recovered, under_way, tests, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
           ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
-          ${range.includeMissed}, ${range.includeUnsent}, ${unsentSince(range, keptMs)},
+          ${range.includeMissed}, ${range.includeUnsent}, ${unsentSince(range, limits)}, ${limits.hidden as Array<string>}::text[],
           e.event_types, e.filter_path, e.filter_program,
           ${range.includeRecovered}, ${range.includeTests}, deliveries + missed + unsent, missed, unsent, recovered,
           under_way, tests, ${actor.type}, ${actor.id},
           ${actor.name}::text, ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
-        from ${counted(workspaceId, range, keptMs)} cross join posthorn.endpoints e
+        from ${counted(workspaceId, range, limits)} cross join posthorn.endpoints e
         where e.workspace_id = ${workspaceId} and e.id = ${range.endpointId}
         returning ${columns}`.pipe(
           refused,

@@ -270,7 +270,7 @@ export const unseen = writeScenarios((it) => {
     const endpoint = await stage.endpoint(acme, { types: ["m"] })
     const read = (past: string, most: number, lasting: string) =>
       stage.row(
-        `select past_id, ended from posthorn.unsent_events($1, $2, '{m}', null, null, '2020-01-01', null, '2020-01-01', true, null,
+        `select past_id, ended from posthorn.unsent_events($1, $2, '{m}', '{}', null, null, '2020-01-01', null, '2020-01-01', true, null,
            $3, 10, $4, $5)`,
         acme,
         endpoint,

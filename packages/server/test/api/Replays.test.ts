@@ -1,4 +1,5 @@
 /** Replay jobs as a caller sees them. worker/test/loops/Replays.test.ts tests how workers make the replays. */
+import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown } from "../Fixtures.ts"
@@ -300,5 +301,34 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
         .items[0]!
       expect(reason).toBe("created_later")
     })
+  )
+
+  it.effect("§6.1 unsent events whose payload the caller may not see are neither counted nor sent", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const sql = yield* SqlClient
+      const ws = yield* entered
+      yield* ws.call("POST", "/members", { body: { email: "z@example.com", name: "Z", role: "viewer" } })
+      yield* publish(ws)
+      const weak = yield* ws.tokenWith("webhook:replay", "token:list")
+      const endpointId = yield* makeEndpoint(ws, { eventTypes: ["*"] })
+      const replays = (token: string, body: object) =>
+        Effect.map(
+          call("POST", `/workspaces/${ws.slug}/webhooks/${endpointId}/replays`, {
+            token,
+            body: { since: SINCE, includeUnsent: true, ...body }
+          }),
+          ({ body }) => body
+        )
+      const all = yield* replays(ws.token, { dryRun: true })
+      const seen = yield* replays(weak, { dryRun: true })
+      const job = yield* replays(weak, {})
+      for (const _ of [1, 2, 3]) yield* sql`select posthorn.replay_step(${ws.workspaceId}, ${job.id}, 10, 10)`
+      const sent = yield* sql`select event_type from posthorn.deliveries where endpoint_id = ${endpointId}
+        group by event_type order by event_type`
+
+      expect([Number(all.unsent) - Number(seen.unsent), job.unsent]).toEqual([1, seen.unsent])
+      expect(sent).toEqual([{ event_type: "api_token.created" }, { event_type: "invoice.paid" }])
+    }).pipe(Effect.orDie)
   )
 })

@@ -175,7 +175,7 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
       })
   )
 
-  it.effect("§6.1 a condition is not told of a payload that the caller may not see", () =>
+  it.effect("§6.1 a payload that the caller may not see is judged by no filter", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* entered
@@ -188,10 +188,11 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
       const weak = yield* ws.tokenWith("webhook:list")
       const path = `/workspaces/${ws.slug}/events/${body.items[0]!.id}/routing`
       const routeFor = (token: string) =>
-        Effect.map(call("GET", path, { token }), ({ body }) => body.items[0]!.because)
+        Effect.map(call("GET", path, { token }), ({ body }) => body.items[0])
+      const because = { path: "/email", condition: "a@example.com" }
 
-      expect(yield* routeFor(ws.token)).toEqual({ path: "/email", condition: "a@example.com" })
-      expect(yield* routeFor(weak)).toBe(null)
+      expect(yield* routeFor(ws.token)).toEqual({ endpointId, ...route("filter", null, because) })
+      expect(yield* routeFor(weak)).toEqual({ endpointId, ...route("changed_since") })
     })
   )
 

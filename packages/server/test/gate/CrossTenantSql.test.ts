@@ -123,6 +123,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   filter_program: "null",
   with_missed: "true",
   most_read: "100",
+  hidden: "'{}'",
   "unsent_events.moment": "pg_current_snapshot()",
   include_recovered: "true",
   include_tests: "true",
