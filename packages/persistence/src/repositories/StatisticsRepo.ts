@@ -31,7 +31,7 @@ const Overview = Schema.Struct({
   at: Time,
   endpoints: Count,
   enabledEndpoints: Count,
-  /** Of the first 100 that are enabled and have a filter, at most 20. */
+  /** Of the first 100 that have been enabled and unchanged for as long and have a filter, at most 20. */
   filteredOut: Schema.Array(Id("endpoint")),
   /** Deliveries of the last `OVERVIEW_HOURS` before the first whole hour, where `ofWorkspace` starts. */
   ...outcomes,
@@ -87,7 +87,9 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
           array(
             select f.id from (
               select f.id, f.event_types from posthorn.endpoints f
-              where f.workspace_id = ${workspaceId} and f.enabled and f.filter_path is not null order by f.id limit 100
+              where f.workspace_id = ${workspaceId} and f.enabled and f.filter_path is not null
+                and f.updated_at < now() - make_interval(hours => ${OVERVIEW_HOURS})
+              order by f.id limit 100
             ) f
             where not exists (
                 select from posthorn.deliveries g

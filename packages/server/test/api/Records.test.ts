@@ -169,6 +169,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
   it.effect("§6.3 names an endpoint whose filter lets nothing through, until something comes through", () =>
     Effect.gen(function* () {
       const ws = yield* entered
+      const sql = yield* SqlClient
       const endpoint = {
         url: "https://example.com/hooks",
         eventTypes: ["invoice.*"],
@@ -190,11 +191,20 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       yield* events(49, 1)
       const few = yield* filteredOut
       yield* events(1, 1)
+      const early = yield* filteredOut
+      const age = sql`update posthorn.endpoints set updated_at = updated_at - interval '24 hours 1 second'
+        where workspace_id = ${ws.workspaceId}`
+      yield* age
       const enough = yield* filteredOut
+      yield* ws.call("PATCH", `/webhooks/${body.id}`, { body: { filter: { total: { $gt: 1.5 } } } })
+      const changed = yield* filteredOut
+      yield* age
+      const again = yield* filteredOut
       yield* events(1, 2)
 
-      expect([few, enough, yield* filteredOut]).toEqual([[], [body.id], []])
-    })
+      expect([few, early, enough, changed, again]).toEqual([[], [], [body.id], [], [body.id]])
+      expect(yield* filteredOut).toEqual([])
+    }).pipe(Effect.orDie)
   )
 
   it.effect("§4.5 has neither a rate nor an age when there is nothing to measure", () =>
