@@ -1,6 +1,6 @@
 /**
  * Judges filters on events that are stored, for calls that explain. Payloads are judged in small portions; between them, workspaces take
- * turns. What one call may spend ends with the portion in which it has taken `MOST_MS`. Source: spec §6.3.
+ * turns. A call that has taken `MOST_MS` judges no further portion. Source: spec §6.3.
  */
 import { InvalidRequest } from "@posthorn/domain/Errors"
 import { compile, explained } from "@posthorn/domain/filter/Compile"
@@ -10,8 +10,9 @@ import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { FiltersRepo, type Judged, type Sized } from "@posthorn/persistence/repositories/FiltersRepo"
 import { Duration, Effect, Either, PartitionedSemaphore } from "effect"
 
-/** Bytes of payloads of one portion, if it has more than one event. */
-const PORTION = 262_144
+/** Of a portion: events, whose filter may be expensive whatever their size, and bytes of payloads if there are several. */
+const PORTION = 16
+const PORTION_BYTES = 262_144
 const MOST_MS = 5_000
 
 const portionsOf = (events: ReadonlyArray<Sized>) => {
@@ -19,9 +20,9 @@ const portionsOf = (events: ReadonlyArray<Sized>) => {
   let left = 0
   for (const event of events) {
     left -= event.bytes
-    if (portions.length === 0 || left < 0) {
+    if (left < 0 || (portions.at(-1)?.length ?? PORTION) === PORTION) {
       portions.push([])
-      left = PORTION - event.bytes
+      left = PORTION_BYTES - event.bytes
     }
     portions.at(-1)!.push(event)
   }
