@@ -33,6 +33,7 @@ export const KINDS = ["long", "many", "deep"] as const
 export type Kind = (typeof KINDS)[number]
 
 const DEEPEST = 100
+const NESTED_ITEMS = 10
 /** Below the 1 MiB that a body may have. */
 const BODY_BYTES = 1_000_000
 
@@ -118,7 +119,9 @@ const make = (schema: Schema, at: string, name: string, making: Making): unknown
   if (schema.type === "array") {
     // Each alternative in turn.
     const kinds = schema.items?.anyOf ?? [schema.items ?? {}]
-    return Array.from({ length: schema.maxItems ?? 100 }, (_, n) =>
+    // The lists of a list's items, all at their longest, are more than a body holds.
+    const most = Math.min(schema.maxItems ?? 100, /\/\d/.test(at) ? NESTED_ITEMS : Number.POSITIVE_INFINITY)
+    return Array.from({ length: most }, (_, n) =>
       make(kinds[n % kinds.length]!, `${at}/${n}`, name, { ...making, tag: `${tag}${n}` })
     ).filter((each) => each !== OMITTED)
   }
