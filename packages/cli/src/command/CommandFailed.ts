@@ -5,6 +5,8 @@ import { Data, Effect } from "effect"
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly line: string
   readonly code: 1 | 2
+  /** No answer came, so what was asked for may have been done. */
+  readonly isUnanswered?: boolean
 }> {
   override get message() {
     return this.line

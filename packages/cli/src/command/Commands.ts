@@ -716,6 +716,8 @@ const parsed = (words: ReadonlyArray<string>) =>
 export const run = (given: ReadonlyArray<string>) => {
   const words = ordered(given)
   const refused = notKnown(words)
+  // 2 of `plan` says that there is a difference.
+  const misuse = words[0] === "plan" || words[0] === "apply" ? 1 : 2
   return (refused === undefined ? parsed(words) : misused(refused)).pipe(
     Effect.catchIf(
       (error) => error instanceof CommandFailed || ValidationError.isValidationError(error),
@@ -723,7 +725,9 @@ export const run = (given: ReadonlyArray<string>) => {
         // The library has already reported its own errors.
         Effect.zipRight(
           error instanceof CommandFailed ? complain(error.line) : Effect.void,
-          Effect.sync(() => (process.exitCode = error instanceof CommandFailed ? error.code : 2))
+          Effect.sync(
+            () => (process.exitCode = error instanceof CommandFailed ? Math.min(error.code, misuse) : misuse)
+          )
         )
     ),
     Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false }))),

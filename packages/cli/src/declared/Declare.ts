@@ -1,8 +1,9 @@
 /**
  * `posthorn plan`, `apply` and `export`: a workspace's endpoints and settings, and the installation's event types, as a file.
  *
- * A plan reads everything that the file names, with the `ETag` of what would change, and changes nothing. `apply` makes the changes one
- * after the other, each only if nobody changed the same meanwhile; where Posthorn refuses one, it stops and says what was done.
+ * A plan reads everything that the file names, and changes nothing. `apply` makes the changes one after the other: an endpoint or event
+ * type that is there only if nobody changed it meanwhile, by its `ETag`. Settings, and what is made, have none. Where Posthorn refuses a
+ * change, `apply` stops and says what was done.
  * Source: spec §13.
  */
 import { Effect } from "effect"
@@ -14,6 +15,9 @@ import { agreed, isTerminal, print, talk } from "../remote/Output.ts"
 import { Posthorn } from "../remote/Posthorn.ts"
 import { type Declared, fileOf, type Members, readDeclared, unsetIn, withSecrets } from "./DeclaredFile.ts"
 import { type Change, type Present, planOf, told } from "./Plan.ts"
+
+/** The exit code of a plan with a difference. */
+const DIFFERS = 2
 
 export interface Options {
   readonly file: string
@@ -57,10 +61,6 @@ const present = (declared: Partial<Declared>) =>
     } satisfies Present
   })
 
-/** 2 says that there is a difference, so nothing else may. */
-const refusedWith1 = <A, R>(effect: Effect.Effect<A, CommandFailed, R>) =>
-  Effect.mapError(effect, ({ line }) => new CommandFailed({ line, code: 1 }))
-
 /** The file, what is there, and the changes between them. */
 const planned = ({ file, ...options }: Options) =>
   Effect.gen(function* () {
@@ -68,40 +68,32 @@ const planned = ({ file, ...options }: Options) =>
     if (read._tag === "Left")
       return yield* refuse(`${file} is refused, and nothing was changed:\n${read.left.join("\n")}`)
     const declared = read.right
-    const there = yield* present(declared)
-    const changes = planOf(declared, there, options)
+    const changes = planOf(declared, yield* present(declared), options)
     const unset = changes.flatMap(({ members, sendsSecrets }) =>
       sendsSecrets ? unsetIn(members, process.env) : []
     )
     if (unset.length > 0)
       return yield* refuse(`Not set: ${[...new Set(unset)].join(", ")}. Nothing was changed.`)
-    return { changes, declared, there }
+    return { changes, declared }
   })
 
+/** The exit code is 2 where something would change. */
 export const plan = (options: Options & { readonly json: boolean }) =>
   Effect.gen(function* () {
-    const { changes } = yield* refusedWith1(planned(options))
+    const { changes } = yield* planned(options)
     const shown = changes.map(({ action, differences, name, of }) => ({ action, of, name, differences }))
     yield* print(options.json, JSON.stringify(shown), () => told(changes))
-    if (changes.length > 0)
-      return yield* Effect.fail(
-        new CommandFailed({
-          line: `${counted(changes.length, "change")}: posthorn apply makes them.`,
-          code: 2
-        })
-      )
-    yield* talk("All is as the file says.")
+    if (changes.length === 0) return yield* talk("All is as the file says.")
+    yield* talk(`${counted(changes.length, "change")}: posthorn apply makes them.`)
+    process.exitCode = DIFFERS
   })
 
-/** What changes, read once more with its `ETag`: a change by somebody else from here on makes Posthorn refuse ours. */
-const reread = ({ action, id, of }: Change) =>
+/** The `ETag` of what changes. */
+const etagOf = ({ action, id, of }: Change) =>
   Effect.gen(function* () {
-    if (action === "create" || of === "settings") return { etag: undefined, value: undefined }
-    return yield* read(of === "endpoint" ? `${yield* workspacePath}/webhooks/${id}` : typePath(id))
+    if (action === "create" || of === "settings") return undefined
+    return (yield* read(of === "endpoint" ? `${yield* workspacePath}/webhooks/${id}` : typePath(id))).etag
   })
-
-const replaced = (all: ReadonlyArray<Members>, name: string, now: ReadonlyArray<Members | undefined>) =>
-  all.map((one) => now.find((other) => other?.[name] === one[name]) ?? one)
 
 const make = ({ action, id, members, of }: Change, etag: string | undefined) =>
   Effect.gen(function* () {
@@ -119,19 +111,38 @@ const make = ({ action, id, members, of }: Change, etag: string | undefined) =>
     yield* exchange(method, path, action === "delete" ? undefined : body, etag)
   })
 
+/** The changes with the `ETag`s of what they change: what is read after those must differ in the same way. */
+const prepared = (options: Options) =>
+  Effect.gen(function* () {
+    const { changes, declared } = yield* planned(options)
+    const etags = yield* Effect.forEach(changes, etagOf)
+    const now = changes.length === 0 ? changes : planOf(declared, yield* present(declared), options)
+    if (JSON.stringify(now) !== JSON.stringify(changes))
+      return yield* refuse("Somebody changed it while it was read. Nothing was changed: run it again.")
+    return now.map((change, index) => ({ change, etag: etags[index] }))
+  })
+
+/** What was made before a change failed, and whether that one may have been made. */
+const stoppedAt = (
+  done: ReadonlyArray<Change>,
+  { isUnanswered = false, line }: CommandFailed,
+  at: Change
+) => {
+  const before =
+    done.length === 0 ? "" : `\nDone before:\n${told(done.map((one) => ({ ...one, differences: [] })))}`
+  const unknown = isUnanswered ? "\nThis one may have been made: posthorn plan says." : ""
+  const nothing = before === "" && unknown === "" ? "\nNothing was changed." : ""
+  return new CommandFailed({
+    line: `${[at.of, at.name].join(" ").trim()}: ${line}${unknown}${nothing}${before}`,
+    code: 1
+  })
+}
+
 export const apply = (options: Options & { readonly yes: boolean }) =>
   Effect.gen(function* () {
-    const { changes, declared, there } = yield* planned(options)
+    const all = yield* prepared(options)
+    const changes = all.map(({ change }) => change)
     if (changes.length === 0) return yield* talk("All is as the file says.")
-    const reads = yield* Effect.forEach(changes, reread)
-    const now = reads.map(({ value }) => value)
-    const again = {
-      settings: there.settings,
-      endpoints: replaced(there.endpoints, "id", now),
-      eventTypes: replaced(there.eventTypes, "eventType", now)
-    }
-    if (told(planOf(declared, again, options)) !== told(changes))
-      return yield* refuse("Somebody changed it while it was read. Nothing was changed: run it again.")
     yield* print(false, "", () => told(changes))
     if (!options.yes && !isTerminal())
       return yield* refuse("Nothing was changed: say --yes, or call it in a terminal.")
@@ -139,17 +150,10 @@ export const apply = (options: Options & { readonly yes: boolean }) =>
     const loss = gone === 0 ? "" : `, ${counted(gone, "endpoint")} deleted with all deliveries`
     if (!options.yes && !(yield* agreed(`Make ${counted(changes.length, "change")}${loss}?`)))
       return yield* refuse("Nothing was changed.")
-    for (const [index, change] of changes.entries())
-      yield* Effect.mapError(make(change, reads[index]!.etag), ({ line }) => {
-        const done = changes.slice(0, index)
-        const said =
-          done.length === 0
-            ? "Nothing was changed."
-            : `Done before:\n${told(done.map((one) => ({ ...one, differences: [] })))}`
-        return new CommandFailed({ line: `${change.of} ${change.name}: ${line}\n${said}`, code: 1 })
-      })
+    for (const [index, { change, etag }] of all.entries())
+      yield* Effect.mapError(make(change, etag), (error) => stoppedAt(changes.slice(0, index), error, change))
     yield* talk(`${counted(changes.length, "change")} made.`)
-  }).pipe(refusedWith1)
+  })
 
 /** As YAML, or with `--json` as JSON. */
 export const exported = ({ eventTypes, json }: { readonly eventTypes: boolean; readonly json: boolean }) =>

@@ -19,8 +19,13 @@ export interface Declared {
   readonly settings?: Members
 }
 
-/** Each place of a request's authentication that holds a secret. */
-const SECRETS = ["password", "token", "clientSecret", "privateKey"]
+/** The member of each kind of authentication that is secret. */
+const SECRETS: Readonly<Record<string, string>> = {
+  basic: "password",
+  bearer: "token",
+  oauth2: "clientSecret",
+  mtls: "privateKey"
+}
 /** Sent when the endpoint is made, and never shown. */
 const ONLY_MADE = ["signingSecret", "signingSecretEncoding"]
 
@@ -40,7 +45,7 @@ export const withoutSecrets = (request: unknown): unknown => {
     ...rest,
     ...(Array.isArray(headers) ? { headers: headers.map(bare) } : headers === undefined ? {} : { headers }),
     ...(isObject(authentication)
-      ? { authentication: without(authentication, [...SECRETS, "fingerprint", "secret"]) }
+      ? { authentication: without(authentication, [...Object.values(SECRETS), "fingerprint", "secret"]) }
       : authentication === undefined
         ? {}
         : { authentication })
@@ -58,40 +63,58 @@ export const hasSecrets = (endpoint: Members): boolean =>
 
 const REFERENCE = /^\$\{([A-Za-z_]\w*)\}$/
 
-/** The variables that a value names and the environment lacks. */
-export const unsetIn = (value: unknown, environment: NodeJS.ProcessEnv): ReadonlyArray<string> => {
-  if (typeof value === "string") {
-    const name = REFERENCE.exec(value)?.[1]
-    return name !== undefined && environment[name] === undefined ? [name] : []
-  }
-  return typeof value === "object" && value !== null
-    ? Object.values(value).flatMap((inner) => unsetIn(inner, environment))
-    : []
-}
-
-/** The members with what their `${NAME}` stand for; only secrets are read from the environment. */
-export const withSecrets = (endpoint: Members, environment: NodeJS.ProcessEnv): Members => {
-  const read = (value: unknown) => {
-    const name = typeof value === "string" ? REFERENCE.exec(value)?.[1] : undefined
-    return name === undefined ? value : environment[name]
-  }
-  const filled = (value: Members, names: ReadonlyArray<string>): Members =>
-    Object.fromEntries(
-      Object.entries(value).map(([name, one]) => [name, names.includes(name) ? read(one) : one])
-    )
-  const request = endpoint.request
-  if (!isObject(request)) return filled(endpoint, ["signingSecret"])
+/** The endpoint with each of its secrets as `change` makes it; what is left out stays left out. `at` is its place. */
+const mapSecrets = (endpoint: Members, change: (value: unknown, at: string) => unknown): Members => {
+  const changed = (value: Members, name: string, at: string): Members =>
+    name in value ? { ...value, [name]: change(value[name], `${at}/${name}`) } : value
+  const made = changed(endpoint, "signingSecret", "")
+  const { request } = made
+  if (!isObject(request)) return made
   const { authentication, headers } = request
   return {
-    ...filled(endpoint, ["signingSecret"]),
+    ...made,
     request: {
       ...request,
       ...(Array.isArray(headers) && {
-        headers: headers.map((one) => (isObject(one) && one.secret === true ? filled(one, ["value"]) : one))
+        headers: headers.map((one, index) =>
+          isObject(one) && one.secret === true ? changed(one, "value", `/request/headers/${index}`) : one
+        )
       }),
-      ...(isObject(authentication) && { authentication: filled(authentication, SECRETS) })
+      ...(isObject(authentication) && {
+        authentication: Object.values(SECRETS).reduce(
+          (value, name) => changed(value, name, "/request/authentication"),
+          authentication
+        )
+      })
     }
   }
+}
+
+const referenceIn = (value: unknown) => (typeof value === "string" ? REFERENCE.exec(value)?.[1] : undefined)
+
+/** The variables that its secrets name and the environment lacks. */
+export const unsetIn = (endpoint: Members, environment: NodeJS.ProcessEnv): ReadonlyArray<string> => {
+  const unset: Array<string> = []
+  mapSecrets(endpoint, (value) => {
+    const name = referenceIn(value)
+    if (name !== undefined && environment[name] === undefined) unset.push(name)
+    return value
+  })
+  return unset
+}
+
+/** The endpoint with what the `${NAME}` of its secrets stand for. */
+export const withSecrets = (endpoint: Members, environment: NodeJS.ProcessEnv): Members =>
+  mapSecrets(endpoint, (value) => environment[referenceIn(value) ?? ""])
+
+const writtenSecrets = (endpoint: Members, at: string): ReadonlyArray<string> => {
+  const faults: Array<string> = []
+  mapSecrets(endpoint, (value, place) => {
+    if (referenceIn(value) === undefined)
+      faults.push(`${at}${place}: expected \${NAME}, the secret's variable in the environment`)
+    return value
+  })
+  return faults
 }
 
 const accepts = (operation: string) => {
@@ -105,7 +128,9 @@ const accepts = (operation: string) => {
       onRight: () => [],
       onLeft: (error) =>
         ParseResult.ArrayFormatter.formatErrorSync(error).map(
-          ({ message, path }) => `${[place, ...path.map(String)].join("/")}: ${message}`
+          // What stands there may be a secret.
+          ({ message, path }) =>
+            `${[place, ...path.map(String)].join("/")}: ${message.replace(/, actual [\s\S]*$/, "")}`
         )
     })
 }
@@ -135,22 +160,39 @@ const faultsOf = (
   })
 }
 
+/** Whole numbers as JavaScript holds them; `long` gets the places of those that it does not hold. */
+const exact = (value: unknown, at: string, long: Array<string>): unknown => {
+  if (typeof value === "bigint") {
+    if (!Number.isSafeInteger(Number(value))) long.push(at)
+    return Number(value)
+  }
+  if (Array.isArray(value)) return value.map((one, index) => exact(one, `${at}/${index}`, long))
+  return isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, one]) => [name, exact(one, `${at}/${name}`, long)])
+      )
+    : value
+}
+
 /** Reads the text; Left has all that is wrong with it, by place, and repeats no secret. */
 export const readDeclared = (text: string): Either.Either<Declared, ReadonlyArray<string>> => {
   let value: unknown
+  const long: Array<string> = []
   try {
-    value = parse(text)
+    value = exact(parse(text, { intAsBigInt: true }), "", long)
   } catch {
     return Either.left(["It is neither JSON nor YAML"])
   }
   if (!isObject(value)) return Either.left(["Expected an object with endpoints, settings or eventTypes"])
   const { endpoints, eventTypes, settings, ...others } = value
   const faults = [
+    ...long.map((at) => `${at}: has more digits than this command keeps: put it over REST`),
     ...Object.keys(others).map((name) => `/${name}: is not endpoints, settings or eventTypes`),
     ...faultsOf(endpoints, "endpoints", "externalId", (endpoint, at) => [
       ...["url", "eventTypes"]
         .filter((name) => !(name in endpoint))
         .map((name) => `${at}/${name}: is missing`),
+      ...writtenSecrets(endpoint, at),
       ...takes.endpoint(shown(endpoint), at)
     ]),
     ...faultsOf(eventTypes, "eventTypes", "eventType", (one, at) =>
@@ -161,23 +203,29 @@ export const readDeclared = (text: string): Either.Either<Declared, ReadonlyArra
   return faults.length > 0 ? Either.left(faults) : Either.right(value as Declared)
 }
 
-/** `ORDERS_AUTHORIZATION` for a secret of the endpoint `orders`. */
-const variable = (...words: ReadonlyArray<string>) =>
-  `\${${words
-    .map((word) => word.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase())
-    .join("_")
-    .replace(/^(?=\d)/, "_")}}`
+/** `${ORDERS_AUTHENTICATION}` for a secret of the endpoint `orders`; a name that is taken gets a number. */
+const variables = () => {
+  const taken = new Set<string>()
+  return (...words: ReadonlyArray<string>) => {
+    const wanted = words
+      .map((word) => word.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase())
+      .join("_")
+      .replace(/^(?=\d)/, "_")
+    let name = wanted
+    for (let count = 2; taken.has(name); count++) name = `${wanted}_${count}`
+    taken.add(name)
+    return `\${${name}}`
+  }
+}
 
-const withReferences = (externalId: string, request: unknown): unknown => {
+const withReferences = (
+  externalId: string,
+  request: unknown,
+  variable: ReturnType<typeof variables>
+): unknown => {
   const bare = withoutSecrets(request)
   if (!isObject(bare)) return bare
   const { authentication, headers } = bare
-  const secretOf: Readonly<Record<string, string>> = {
-    basic: "password",
-    bearer: "token",
-    oauth2: "clientSecret",
-    mtls: "privateKey"
-  }
   return {
     ...bare,
     ...(Array.isArray(headers) && {
@@ -188,7 +236,7 @@ const withReferences = (externalId: string, request: unknown): unknown => {
     ...(isObject(authentication) && {
       authentication: {
         ...authentication,
-        [secretOf[String(authentication.kind)]!]: variable(externalId, "authentication")
+        [SECRETS[String(authentication.kind)]!]: variable(externalId, "authentication")
       }
     })
   }
@@ -214,30 +262,33 @@ export const fileOf = (present: {
   readonly endpoints: ReadonlyArray<Members>
   readonly settings: Members
   readonly eventTypes?: ReadonlyArray<Members>
-}): Members => ({
-  settings: present.settings,
-  endpoints: present.endpoints.flatMap((endpoint) => {
-    const { disabledReason, eventTypes, externalId, url } = endpoint
-    if (typeof externalId !== "string") return []
-    const said = ENDPOINT.filter((name) => isSaid(endpoint[name])).map((name) => [
-      name,
-      name === "request" ? withReferences(externalId, endpoint.request) : endpoint[name]
-    ])
-    return [
-      {
-        externalId,
-        url,
-        eventTypes,
-        ...Object.fromEntries(said),
-        // One that failures disabled is not declared to be so.
-        ...(disabledReason === "manual" ? { enabled: false } : {})
-      }
-    ]
-  }),
-  ...(present.eventTypes && {
-    eventTypes: present.eventTypes.map((one) => ({
-      eventType: one.eventType,
-      ...Object.fromEntries(EVENT_TYPE.map((name) => [name, one[name]]))
-    }))
-  })
-})
+}): Members => {
+  const variable = variables()
+  return {
+    settings: present.settings,
+    endpoints: present.endpoints.flatMap((endpoint) => {
+      const { disabledReason, eventTypes, externalId, url } = endpoint
+      if (typeof externalId !== "string") return []
+      const said = ENDPOINT.filter((name) => isSaid(endpoint[name])).map((name) => [
+        name,
+        name === "request" ? withReferences(externalId, endpoint.request, variable) : endpoint[name]
+      ])
+      return [
+        {
+          externalId,
+          url,
+          eventTypes,
+          ...Object.fromEntries(said),
+          // An endpoint that its failures disabled is left as it is.
+          ...(disabledReason === "manual" ? { enabled: false } : {})
+        }
+      ]
+    }),
+    ...(present.eventTypes && {
+      eventTypes: present.eventTypes.map((one) => ({
+        eventType: one.eventType,
+        ...Object.fromEntries(EVENT_TYPE.map((name) => [name, one[name]]))
+      }))
+    })
+  }
+}

@@ -151,10 +151,7 @@ export const planOf = (declared: Declared, present: Present, options: PlanOption
 
 const SIGNS = { create: "+", update: "~", delete: "-" }
 
-const json = (value: unknown) => {
-  const text = value === undefined ? "nothing" : JSON.stringify(value)
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text
-}
+const json = (value: unknown) => (value === undefined ? "nothing" : JSON.stringify(value))
 
 /** A line for each change and each member that changes, as people read a diff. */
 export const told = (changes: ReadonlyArray<Change>): string =>

@@ -7,7 +7,7 @@
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
 import { Config, Context, Effect, Layer, Option, ParseResult, Redacted } from "effect"
-import { type CommandFailed, misused, refuse } from "../command/CommandFailed.ts"
+import { CommandFailed, misused, refuse } from "../command/CommandFailed.ts"
 import { unreachable } from "./Unreachable.ts"
 
 /** Flags that every command takes. */
@@ -131,7 +131,10 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
         if (detail !== undefined) return refuse(detail)
         // Not sent: the contract does not allow it.
         if (last === undefined && ParseResult.isParseError(error)) return misused(issueOf(error))
-        if (last === undefined) return refuse(unreachable(baseUrl, error))
+        if (last === undefined)
+          return Effect.fail(
+            new CommandFailed({ line: unreachable(baseUrl, error), code: 1, isUnanswered: true })
+          )
         return refuse(
           last.status < 400
             ? `${baseUrl} gave an answer that this version of the command does not understand.`

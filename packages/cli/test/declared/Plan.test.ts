@@ -114,6 +114,54 @@ it("a file with anything that Posthorn does not know is refused, by place and wi
   expect(said).not.toContain("hunter2")
 })
 
+it("a secret that stands in the file, and a misspelt member with one, are refused by place and not repeated", () => {
+  const one = { externalId: "a", url: "https://example.com/a", eventTypes: ["*"] }
+  const refused = (more: object) => faults({ endpoints: [{ ...one, ...more }] })
+  const expected = `expected ${variable("NAME")}, the secret's variable in the environment`
+
+  expect(refused({ signingSecret: "hunter2" })).toEqual([`/endpoints/0/signingSecret: ${expected}`])
+  expect(refused({ request: { headers: [{ name: "x-key", value: "hunter2", secret: true }] } })).toEqual([
+    `/endpoints/0/request/headers/0/value: ${expected}`
+  ])
+  expect(refused({ request: { authentication: { kind: "bearer", token: "hunter2" } } })).toEqual([
+    `/endpoints/0/request/authentication/token: ${expected}`
+  ])
+  for (const request of [
+    { authentication: { kind: "bearer", tokn: "hunter2" } },
+    { authentication: { kind: "barer", secret: "hunter2" } },
+    { authentication: "hunter2" },
+    { headers: [{ name: "x-key", valu: "hunter2", secret: true }] },
+    { headers: [{ name: "x-key", value: "hunter2", secret: "yes" }] },
+    "hunter2"
+  ]) {
+    const said = refused({ request }).join("\n")
+    expect(said).toMatch(/^\/endpoints\/0\/request/)
+    expect(said).not.toContain("hunter2")
+  }
+})
+
+it("each secret has a variable of its own; what is no secret is as it is written, and no number loses digits", () => {
+  const twins = ["a.b", "a-b"].map((externalId) => ({ ...ORDERS, externalId }))
+  const written = parse(stringify(fileOf({ ...PRESENT, endpoints: twins }))).endpoints
+  const one = { externalId: "a", url: "https://example.com/a", eventTypes: ["*"] }
+  const [made] = declared(stringify({ endpoints: [{ ...one, metadata: { cost: variable("X") } }] }))
+    .endpoints!
+
+  expect(
+    written.map(
+      (one: typeof ORDERS & { request: { authentication: { token: string } } }) =>
+        one.request.authentication.token
+    )
+  ).toEqual(["A_B_AUTHENTICATION", "A_B_AUTHENTICATION_2"].map(variable))
+  expect(unsetIn(made!, {})).toEqual([])
+  expect(withSecrets(made!, { X: "1" })).toEqual(made)
+  const long = `{ "endpoints": [{ "externalId": "a", "url": "https://example.com/a", "eventTypes": ["*"], "filter": { "id": 9007199254740993 } }] }`
+  expect(faults(long)).toEqual([
+    "/endpoints/0/filter/id: has more digits than this command keeps: put it over REST"
+  ])
+  expect(declared(long.replace("740993", "740991")).endpoints![0]!.filter).toEqual({ id: 9007199254740991 })
+})
+
 it("§13 the file in docs/cli.md is one", () => {
   const guide = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8")
   const [, example] = /^```yaml\n([\s\S]*?)^```/m.exec(guide)!
