@@ -2,7 +2,8 @@
  * Posthorn's operations and the shapes they speak of, read from `openapi.json` for the writers of the clients.
  *
  * An operation's parameters are one flat list: those of its path, query and headers, and the members of its body. The slug of the
- * workspace is `workspace`, as in the tools. A name of two places is the body's: an idempotency key within the body is the event's.
+ * workspace is `workspace`, as in the tools. Where the header and the body have a member of the same name, such as a publish's
+ * idempotency key, the parameter is the body's.
  */
 import { readFileSync } from "node:fs"
 import { type Member, type Named, type Shape, shapesWithin } from "@posthorn/cli/types/Shapes"
