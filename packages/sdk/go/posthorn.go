@@ -39,6 +39,12 @@ type Options struct {
 // Client has a method for each operation.
 type Client struct{ options Options }
 
+// String does not show the token.
+func (client Client) String() string { return "Posthorn at " + client.options.URL }
+
+// GoString does not show the token.
+func (client Client) GoString() string { return client.String() }
+
 // Error is what Posthorn answered in place of what was asked for, or why there is no answer.
 type Error struct {
 	// One of the Tag constants, NoAnswer or UnknownAnswer.
@@ -92,8 +98,8 @@ func New(options Options) *Client {
 
 type answerKey struct{}
 
-// WithAnswer lets see sees each answer of the calls under the context: its etag, its rate limits, its x-trace-id. The body is read by
-// the Client.
+// WithAnswer hands the head of each answer of calls under the context to see: its etag, its rate limits, its x-trace-id. The Client
+// reads the body.
 func WithAnswer(ctx context.Context, see func(*http.Response)) context.Context {
 	return context.WithValue(ctx, answerKey{}, see)
 }
@@ -142,7 +148,8 @@ func (client *Client) request(op operation, params any, nulls []string, cursor s
 		if text == "" && name == "workspace" {
 			text = client.options.Workspace
 		}
-		if text == "" {
+		// These would lead to another operation.
+		if text == "" || text == "." || text == ".." {
 			err = fmt.Errorf("posthorn: %s is missing", name)
 		}
 		return url.PathEscape(text)
@@ -221,6 +228,9 @@ func (client *Client) page(ctx context.Context, op operation, params any, nulls 
 			return ctx.Err()
 		}
 		wait, isPassing := 250*time.Millisecond<<tries, made.isSafe
+		if wait > client.options.MaxWait || wait <= 0 {
+			wait = client.options.MaxWait
+		}
 		if failed.Tag != NoAnswer {
 			isPassing = failed.Status == http.StatusTooManyRequests || failed.Status == http.StatusServiceUnavailable
 			if after, err := strconv.ParseFloat(fmt.Sprint(failed.Facts["retryAfterSeconds"]), 64); err == nil {

@@ -2,7 +2,7 @@
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Sees each answer before it is read: its `etag`, its rate limits, its `x-trace-id`. */
+  /** Sees the head of each answer: its `etag`, its rate limits, its `x-trace-id`. The body has been read. */
   readonly onAnswer?: (answer: Response) => void
 }
 

@@ -65,7 +65,7 @@ export class Posthorn {
     const methods = Object.entries(operations).map(([name, operation]) => [
       name,
       (params: Params = {}, call: CallOptions = {}) => {
-        const given = { workspace: options.workspace, ...params }
+        const given = { ...params, workspace: params.workspace ?? options.workspace }
         return operation[5]
           ? itemsOf((cursor) => send(base, options, operation, cursor ? { ...given, cursor } : given, call))
           : send(base, options, operation, given, call)
@@ -100,35 +100,44 @@ const send = async (
   const { init, isSafe, url } = requestOf(base, options, operation, params)
   for (let tries = 0; ; tries++) {
     const left = tries < retries
-    const answer = await attempt(options, url, init, call).catch((cause: unknown) => {
+    const answer = await attempt(options, url, init, call.signal).catch((cause: unknown) => {
       if (call.signal?.aborted) throw call.signal.reason
       if (!(left && isSafe)) throw new PosthornError("NoAnswer", 0, reasonOf(cause), {}, { cause })
     })
-    let wait = 250 * 2 ** tries
-    if (answer instanceof PosthornError) {
-      const isPassing = answer.status === 429 || answer.status === 503
-      const after = Number(answer.facts.retryAfterSeconds ?? Number.NaN) * 1000
-      if (!Number.isNaN(after)) wait = after
-      if (!left || !isPassing || wait > maxWait) throw answer
-    } else if (answer !== undefined) return answer.value
+    let wait = Math.min(250 * 2 ** tries, maxWait)
+    if (answer !== undefined) {
+      call.onAnswer?.(answer.head)
+      if (answer.head.ok) return valueOf(answer.head, answer.text)
+      const problem = problemOf(answer.head, answer.text)
+      const isPassing = problem.status === 429 || problem.status === 503
+      const after = problem.facts.retryAfterSeconds
+      if (typeof after === "number") wait = after * 1000
+      if (!left || !isPassing || wait > maxWait) throw problem
+    }
     await pause(wait, call.signal)
   }
 }
 
-/** The answer's value, or the problem that it is. */
-const attempt = async (options: PosthornOptions, url: string, init: RequestInit, call: CallOptions) => {
+/** The answer, and its text: a connection may still break while it is read. */
+const attempt = async (options: PosthornOptions, url: string, init: RequestInit, given?: AbortSignal) => {
   const timeout = AbortSignal.timeout(options.timeout ?? 30_000)
-  const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout])
-  const answer = await (options.fetch ?? fetch)(url, { ...init, signal })
-  call.onAnswer?.(answer)
-  const text = await answer.text()
-  if (answer.ok) return { value: text === "" ? undefined : (JSON.parse(text) as unknown) }
-  return problemOf(answer, text)
+  const signal = given === undefined ? timeout : AbortSignal.any([given, timeout])
+  const head = await (options.fetch ?? fetch)(url, { ...init, signal })
+  return { head, text: await head.text() }
+}
+
+const valueOf = (head: Response, text: string): unknown => {
+  if (text === "") return undefined
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new PosthornError("UnknownAnswer", head.status, text.slice(0, 200), {}, { cause })
+  }
 }
 
 const problemOf = (answer: Response, text: string): PosthornError => {
-  const after = answer.headers.get("retry-after")
-  const waited = after === null ? {} : { retryAfterSeconds: Number(after) }
+  const after = answer.headers.get("retry-after") ?? ""
+  const waited = /^\d+$/.test(after) ? { retryAfterSeconds: Number(after) } : {}
   try {
     const { _tag, detail, status: _, ...facts } = JSON.parse(text)
     if (typeof _tag === "string")
@@ -152,15 +161,16 @@ const requestOf = (
     return value
   }
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = take(name)
-    if (value === undefined) throw new TypeError(`${name} is missing`)
-    return encodeURIComponent(String(value))
+    const value = String(take(name) ?? "")
+    // These would lead to another operation.
+    if (["", ".", ".."].includes(value)) throw new TypeError(`${name} is missing`)
+    return encodeURIComponent(value)
   })
   if (!template.includes("{workspace}")) delete body.workspace
   const url = new URL(base + path)
   for (const name of query) {
     const value = take(name)
-    if (value !== undefined) url.searchParams.set(name, String(value))
+    if (value !== undefined && value !== null) url.searchParams.set(name, String(value))
   }
   // A publish has its key in the body; every other call in a header.
   const isPublish = template.endsWith("/events") && method === "POST"
@@ -169,13 +179,13 @@ const requestOf = (
   const sent = new Headers({ authorization: `Bearer ${options.token}`, accept: "application/json" })
   for (const name of headers) {
     const value = take(name)
-    if (value !== undefined)
+    if (value !== undefined && value !== null)
       sent.set(
         name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
         String(value)
       )
   }
-  const init: RequestInit = { method, headers: sent, redirect: "error" }
+  const init: RequestInit = { method, headers: sent, redirect: "manual" }
   if (hasBody === 2 || (hasBody === 1 && Object.keys(body).length > 0)) {
     sent.set("content-type", "application/json")
     init.body = JSON.stringify(body)

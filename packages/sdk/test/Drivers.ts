@@ -68,6 +68,9 @@ const inProcess = (): Driver => ({
     } catch (error) {
       if (error instanceof VerificationError)
         return { error: { tag: error.reason, status: 0, detail: "", facts: {} } }
+      // As the other drivers say of a call that is not sent.
+      if (error instanceof TypeError)
+        return { error: { tag: "other", status: 0, detail: error.message, facts: {} } }
       if (!(error instanceof PosthornError)) throw error
       const { detail, facts, status, tag } = error
       return { error: { tag, status, detail, facts }, etag }

@@ -43,6 +43,8 @@ async def outcome(given: dict[str, Any]) -> dict[str, Any]:
         made["error"] = {"tag": error.tag, "status": error.status, "detail": error.detail, "facts": dict(error.facts)}
     except VerificationError as error:
         made["error"] = {"tag": error.reason}
+    except TypeError as error:
+        made["error"] = {"tag": "other", "detail": str(error)}
     return made
 
 

@@ -12,8 +12,9 @@ import json
 import re
 import time
 import uuid
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -39,18 +40,20 @@ class PosthornError(Exception):
         self.facts = facts
 
 
-class _Options(NamedTuple):
+@dataclass(frozen=True)
+class _Options:
     base: str
-    token: str
+    token: str = field(repr=False)
     workspace: str | None
     retries: int
     max_wait: float
 
 
-class _Request(NamedTuple):
+@dataclass(frozen=True)
+class _Request:
     method: str
     url: str
-    headers: dict[str, str]
+    headers: dict[str, str] = field(repr=False)
     content: bytes | None
     is_safe: bool
 
@@ -63,12 +66,13 @@ def _options(url: str, token: str, workspace: str | None, retries: int, max_wait
 
 def _request(options: _Options, operation: Operation, params: Mapping[str, Any]) -> _Request:
     body = {name: value for name, value in params.items() if value is not UNSET}
-    if "{workspace}" in operation.path:
-        body.setdefault("workspace", options.workspace)
+    if "{workspace}" in operation.path and body.get("workspace") is None:
+        body["workspace"] = options.workspace
 
     def part(match: re.Match[str]) -> str:
         value = body.pop(match[1], None)
-        if value is None:
+        # These would lead to another operation.
+        if value is None or str(value) in ("", ".", ".."):
             raise TypeError(f"{match[1]} is missing")
         return quote(str(value), safe="")
 
@@ -83,8 +87,9 @@ def _request(options: _Options, operation: Operation, params: Mapping[str, Any])
         body["idempotencyKey"] = str(uuid.uuid4())
     headers = {"authorization": f"Bearer {options.token}", "accept": "application/json"}
     for name in operation.headers:
-        if name in body:
-            headers[re.sub("[A-Z]", lambda match: "-" + match[0].lower(), name)] = str(body.pop(name))
+        value = body.pop(name, None)
+        if value is not None:
+            headers[re.sub("[A-Z]", lambda match: "-" + match[0].lower(), name)] = str(value)
     content = None
     if operation.body == 2 or (operation.body == 1 and body):
         headers["content-type"] = "application/json"
@@ -108,10 +113,10 @@ def _problem(answer: httpx.Response) -> PosthornError:
         return PosthornError("UnknownAnswer", answer.status_code, answer.text[:200], waited)
 
 
-def _wait(options: _Options, tries: int, request: _Request, outcome: httpx.Response | httpx.TransportError) -> float:
+def _wait(options: _Options, tries: int, request: _Request, outcome: httpx.Response | httpx.RequestError) -> float:
     """How long to wait before the next try; raises when there is none."""
-    wait: float = 0.25 * 2**tries
-    if isinstance(outcome, httpx.TransportError):
+    wait: float = min(0.25 * 2**tries, options.max_wait)
+    if isinstance(outcome, httpx.RequestError):
         if tries >= options.retries or not request.is_safe:
             raise PosthornError("NoAnswer", 0, str(outcome) or type(outcome).__name__, {}) from outcome
         return wait
@@ -123,7 +128,10 @@ def _wait(options: _Options, tries: int, request: _Request, outcome: httpx.Respo
 
 
 def _value(answer: httpx.Response) -> Any:
-    return answer.json() if answer.content else None
+    try:
+        return answer.json() if answer.content else None
+    except ValueError as error:
+        raise PosthornError("UnknownAnswer", answer.status_code, answer.text[:200], {}) from error
 
 
 class Posthorn(Operations):
@@ -156,7 +164,7 @@ class Posthorn(Operations):
         request = _request(self._options, operation, params)
         tries = 0
         while True:
-            outcome: httpx.Response | httpx.TransportError
+            outcome: httpx.Response | httpx.RequestError
             try:
                 outcome = self._http.request(
                     request.method, request.url, headers=request.headers, content=request.content
@@ -165,7 +173,7 @@ class Posthorn(Operations):
                     on_answer(outcome)
                 if outcome.is_success:
                     return _value(outcome)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 outcome = error
             time.sleep(_wait(self._options, tries, request, outcome))
             tries += 1
@@ -211,7 +219,7 @@ class AsyncPosthorn(AsyncOperations):
         request = _request(self._options, operation, params)
         tries = 0
         while True:
-            outcome: httpx.Response | httpx.TransportError
+            outcome: httpx.Response | httpx.RequestError
             try:
                 outcome = await self._http.request(
                     request.method, request.url, headers=request.headers, content=request.content
@@ -220,7 +228,7 @@ class AsyncPosthorn(AsyncOperations):
                     on_answer(outcome)
                 if outcome.is_success:
                     return _value(outcome)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 outcome = error
             await asyncio.sleep(_wait(self._options, tries, request, outcome))
             tries += 1

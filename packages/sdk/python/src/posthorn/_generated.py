@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     import httpx
     from typing_extensions import NotRequired, TypeAlias
 
-    # Sees each answer before it is read: its etag, its rate limits, its x-trace-id.
+    # Sees each answer: its etag, its rate limits, its x-trace-id.
     OnAnswer: TypeAlias = Callable[[httpx.Response], None]
 
 

@@ -58,7 +58,7 @@ def verify(
         raise VerificationError("timestamp_too_new", "The timestamp lies in the future: check both clocks.")
     if not ahead >= -TOLERANCE_SECONDS:
         raise VerificationError("timestamp_too_old", "The timestamp is too old: a late or repeated request.")
-    signed = f"{id}.{timestamp}.".encode() + (body.encode() if isinstance(body, str) else body)
+    signed = _bytes(f"{id}.{timestamp}.") + (body.encode() if isinstance(body, str) else body)
     # Every pair is compared, even after a match.
     verdicts = [key(entry, signed) for entry in signatures.split(" ") for key in keys]
     if not any(verdicts):
@@ -83,7 +83,7 @@ def _key(secret: str) -> Callable[[str, bytes], bool]:
 
 def _signed_with(key: bytes, entry: str, signed: bytes) -> bool:
     digest = hmac.new(key, signed, hashlib.sha256).digest()
-    return hmac.compare_digest(entry.encode(), b"v1," + base64.b64encode(digest))
+    return hmac.compare_digest(_bytes(entry), b"v1," + base64.b64encode(digest))
 
 
 def _signed_by(point: bytes, entry: str, signed: bytes) -> bool:
@@ -98,6 +98,11 @@ def _signed_by(point: bytes, entry: str, signed: bytes) -> bool:
         return True
     except InvalidSignature:
         return False
+
+
+def _bytes(header: str) -> bytes:
+    """Some frameworks decode headers so that what is no UTF-8 can be written back."""
+    return header.encode("utf-8", "surrogateescape")
 
 
 def _decoded(text: str) -> bytes | None:
