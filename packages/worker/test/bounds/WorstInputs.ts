@@ -121,9 +121,11 @@ const make = (schema: Schema, at: string, name: string, making: Making): unknown
     const kinds = schema.items?.anyOf ?? [schema.items ?? {}]
     // The lists of a list's items, all at their longest, are more than a body holds.
     const most = Math.min(schema.maxItems ?? 100, /\/\d/.test(at) ? NESTED_ITEMS : Number.POSITIVE_INFINITY)
-    return Array.from({ length: most }, (_, n) =>
+    const made = Array.from({ length: most }, (_, n) =>
       make(kinds[n % kinds.length]!, `${at}/${n}`, name, { ...making, tag: `${tag}${n}` })
     ).filter((each) => each !== OMITTED)
+    // Ids are real ones, of which there are few.
+    return made.every((each) => typeof each === "string") ? [...new Set(made)] : made
   }
   if (schema.type === "object") {
     const values =
