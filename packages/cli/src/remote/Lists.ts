@@ -72,8 +72,8 @@ interface Shown<A> {
   readonly cells: (item: A) => ReadonlyArray<Cell>
   /** Said if there is none. */
   readonly empty: string
-  /** Paragraphs before and after the table. */
-  readonly around?: (items: ReadonlyArray<A>) => readonly [before: string, after: string]
+  /** Paragraphs before and after the table; `isAll`: these are all items. */
+  readonly around?: (items: ReadonlyArray<A>, isAll: boolean) => readonly [before: string, after: string]
 }
 
 /** One page, or all of them, of what `read` answers for a limit and a cursor. */
@@ -102,7 +102,7 @@ export const showList = <A, E, R>(
       : answers[0]!.text
     yield* print(json, text, () => {
       if (items.length === 0) return empty
-      const [before = "", after = ""] = around?.(items) ?? []
+      const [before = "", after = ""] = around?.(items, next === null && Option.isNone(cursor)) ?? []
       return [before, table(heads, items.map(cells)), after].filter((part) => part !== "").join("\n\n")
     })
     if (next !== null) yield* talk(`There is more: --cursor ${next}`)

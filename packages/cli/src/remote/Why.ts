@@ -18,13 +18,13 @@ interface Route {
 
 /** As a count of endpoints, and of one of them. */
 const WORDS: Readonly<Record<RoutingReason, readonly [count: string, why: string]>> = {
-  unfilterable: ["got it unjudged", "Sent: its filter cannot judge such a payload."],
+  unfilterable: ["got it unjudged", "Sent without being judged."],
   sent: ["got it", "Sent by the publish."],
   not_chosen: ["not chosen", "The publish named other endpoints."],
   about_itself: ["about itself", "Endpoints are not told that they themselves were disabled."],
   missed: ["missed it", "It was disabled."],
   created_later: ["made later", "It was made after the publish."],
-  changed_since: ["changed since", "It would get it now, and was changed after the publish."],
+  changed_since: ["changed since", "It would get it now, and did not then."],
   type: ["want other types", "It does not subscribe to this type."],
   filter: ["filtered", "Its filter does not let it through."]
 }
@@ -44,14 +44,14 @@ const nextOf = (endpoint: string, since: string): Readonly<Partial<Record<Routin
   filter: `posthorn endpoints update ${endpoint} --filter JSON changes what it lets through from now on.`
 })
 
-const around = (eventType: string, since: string) => (routes: ReadonlyArray<Route>) => {
+const around = (eventType: string, since: string) => (routes: ReadonlyArray<Route>, isAll: boolean) => {
   const groups = Object.values(Array.groupBy(routes, ({ reason }) => reason))
   const counts = groups.map((group) => `${group.length} ${WORDS[group[0].reason][0]}`)
   const endpoint = routes.length === 1 ? routes[0]!.endpointId : "ENDPOINT"
   const next = nextOf(endpoint, since)
   const steps = [...new Set(groups.flatMap((group) => next[group[0].reason] ?? []))]
   return [
-    `${eventType} of ${since}, ${routes.length} endpoints: ${counts.join(", ")}.`,
+    `${eventType} of ${since}, ${isAll ? "" : "these "}${routes.length} endpoints: ${counts.join(", ")}.`,
     steps.map((step) => `→ ${step}`).join("\n")
   ] as const
 }
