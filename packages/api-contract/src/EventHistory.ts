@@ -35,7 +35,7 @@ export const Event = Schema.Struct({
   }),
   endpointIds: NullOr(
     Schema.Array(Schema.String),
-    "The endpoints that its publish named; null when it named none: then all that matched got it.",
+    "The endpoints that its publish named; null when it named none: then all that wanted it got it.",
     null
   ),
   retry: Schema.Boolean.annotations({
@@ -49,7 +49,7 @@ export const Event = Schema.Struct({
   purgedAt: NullOr(Timestamp, "When its payload was blanked; null unless it was.", null),
   deliveries: Integer("How many deliveries the publish made; replays are not counted.", 2),
   missed: Integer(
-    "How many endpoints matched and were disabled at that moment: no delivery was made for them.",
+    "How many endpoints wanted it, or were named, but were disabled at that moment: no delivery was made for them.",
     0
   )
 }).annotations({ identifier: "Event", description: "One thing that happened on the platform." })

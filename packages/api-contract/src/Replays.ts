@@ -63,7 +63,7 @@ export const Replay = Schema.Struct({
   matched: Integer("Deliveries and events that the job covers, counted at its start.", 7),
   missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),
   unsent: Integer(
-    "How many of them are events that the endpoint wants now, and was neither sent nor missed.",
+    "How many of them are events that the endpoint wants, and that it was neither sent nor missed.",
     0
   ),
   leftOut: LeftOut,
@@ -115,7 +115,8 @@ const StartReplay = Schema.Struct({
   ),
   includeUnsent: withDefault(
     Schema.Boolean.annotations({
-      description: "Whether events from before it was made or changed, if it wants them now, are sent too.",
+      description:
+        "Whether events from before the endpoint was made or changed are sent too, if it wants them now.",
       examples: [true]
     }),
     false

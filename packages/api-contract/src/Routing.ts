@@ -28,7 +28,7 @@ const UnmetCondition = Schema.Struct({
     description: "The first condition that does not hold there, as the filter has it.",
     examples: [{ $in: ["USD", "GBP"] }]
   })
-}).annotations({ identifier: "UnmetCondition", description: "Why a filter lets a payload not through." })
+}).annotations({ identifier: "UnmetCondition", description: "Why a filter does not let a payload through." })
 
 const EventRoute = Schema.Struct({
   endpointId: EndpointId,

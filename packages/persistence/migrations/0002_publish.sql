@@ -244,8 +244,7 @@ begin
   );
 end $$;
 
--- What each event will create. A refused event locks no endpoint and notifies no worker, unless it names an endpoint that does not
--- exist. Any number of events takes two statements, and a third where endpoints are named. Their plan is generic, because a custom
+-- What each event will create. An event that is refused for what its publish says locks no endpoint and notifies no worker. Any number of events takes two statements, and a third where endpoints are named. Their plan is generic, because a custom
 -- plan would be made for each call.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],

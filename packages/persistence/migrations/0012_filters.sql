@@ -1,4 +1,5 @@
--- Filters on payloads. `posthorn.filter_holds` alone judges: for publishing, trying, explaining and replaying.
+-- Filters on payloads. `filter_holds` alone says whether a filter holds: `sift` asks it to publish, `lets_through` to try, explain and
+-- replay. `first_failing` says which condition does not hold.
 --
 -- `domain/src/filter/Compile.ts` makes a program of a filter: a SQL/JSON path with two marks, and what judging costs. A payload
 -- without arrays directly within arrays is judged by `filter_path`, where the marks stand for nothing.

@@ -455,7 +455,7 @@ type Replay struct {
 	Matched int64 `json:"matched"`
 	// How many of them are events that the endpoint missed while it was disabled.
 	Missed int64 `json:"missed"`
-	// How many of them are events that the endpoint wants now, and was neither sent nor missed.
+	// How many of them are events that the endpoint wants, and that it was neither sent nor missed.
 	Unsent  int64   `json:"unsent"`
 	LeftOut LeftOut `json:"leftOut"`
 	// Those for which a new delivery was made so far, by this job or by somebody else meanwhile.
@@ -547,7 +547,7 @@ type Event struct {
 	Payload any `json:"payload"`
 	// Of the call that published it; its deliveries send it as `x-trace-id`.
 	TraceID string `json:"traceId"`
-	// The endpoints that its publish named; null when it named none: then all that matched got it.
+	// The endpoints that its publish named; null when it named none: then all that wanted it got it.
 	EndpointIds []string `json:"endpointIds"`
 	// False: the publish asked for one attempt of each delivery.
 	Retry bool `json:"retry"`
@@ -559,7 +559,7 @@ type Event struct {
 	PurgedAt *string `json:"purgedAt"`
 	// How many deliveries the publish made; replays are not counted.
 	Deliveries int64 `json:"deliveries"`
-	// How many endpoints matched and were disabled at that moment: no delivery was made for them.
+	// How many endpoints wanted it, or were named, but were disabled at that moment: no delivery was made for them.
 	Missed int64 `json:"missed"`
 }
 
@@ -597,7 +597,7 @@ type EventRoute struct {
 	Because *UnmetCondition `json:"because"`
 }
 
-// Why a filter lets a payload not through.
+// Why a filter does not let a payload through.
 type UnmetCondition struct {
 	// Where in the payload, as a JSON Pointer; of an array without an index.
 	Path string `json:"path"`
@@ -1893,7 +1893,7 @@ type StartReplayParams struct {
 	Until *string `json:"until,omitempty"`
 	// Whether events that the endpoint missed while it was disabled are sent too, each once.
 	IncludeMissed *bool `json:"includeMissed,omitempty"`
-	// Whether events from before it was made or changed, if it wants them now, are sent too.
+	// Whether events from before the endpoint was made or changed are sent too, if it wants them now.
 	IncludeUnsent *bool `json:"includeUnsent,omitempty"`
 	// Whether deliveries that a later replay or resend recovered are sent again too.
 	IncludeRecovered *bool `json:"includeRecovered,omitempty"`

@@ -478,7 +478,7 @@ export interface Replay {
   readonly matched: number
   /** How many of them are events that the endpoint missed while it was disabled. */
   readonly missed: number
-  /** How many of them are events that the endpoint wants now, and was neither sent nor missed. */
+  /** How many of them are events that the endpoint wants, and that it was neither sent nor missed. */
   readonly unsent: number
   readonly leftOut: LeftOut
   /** Those for which a new delivery was made so far, by this job or by somebody else meanwhile. */
@@ -570,7 +570,7 @@ export interface Event {
   readonly payload: unknown
   /** Of the call that published it; its deliveries send it as `x-trace-id`. */
   readonly traceId: string
-  /** The endpoints that its publish named; null when it named none: then all that matched got it. */
+  /** The endpoints that its publish named; null when it named none: then all that wanted it got it. */
   readonly endpointIds: ReadonlyArray<string> | null
   /** False: the publish asked for one attempt of each delivery. */
   readonly retry: boolean
@@ -582,7 +582,7 @@ export interface Event {
   readonly purgedAt: string | null
   /** How many deliveries the publish made; replays are not counted. */
   readonly deliveries: number
-  /** How many endpoints matched and were disabled at that moment: no delivery was made for them. */
+  /** How many endpoints wanted it, or were named, but were disabled at that moment: no delivery was made for them. */
   readonly missed: number
 }
 
@@ -620,7 +620,7 @@ export interface EventRoute {
   readonly because: UnmetCondition | null
 }
 
-/** Why a filter lets a payload not through. */
+/** Why a filter does not let a payload through. */
 export interface UnmetCondition {
   /** Where in the payload, as a JSON Pointer; of an array without an index. */
   readonly path: string
@@ -1557,7 +1557,7 @@ export interface StartReplayParams {
   readonly until?: string | null
   /** Whether events that the endpoint missed while it was disabled are sent too, each once. */
   readonly includeMissed?: boolean
-  /** Whether events from before it was made or changed, if it wants them now, are sent too. */
+  /** Whether events from before the endpoint was made or changed are sent too, if it wants them now. */
   readonly includeUnsent?: boolean
   /** Whether deliveries that a later replay or resend recovered are sent again too. */
   readonly includeRecovered?: boolean

@@ -26,11 +26,7 @@ const got = { tone: "good", icon: "checkCircle" } as const
 const not = { tone: "idle", icon: "crossCircle" } as const
 const words: Record<Route["reason"], Words> = {
   sent: { ...got, label: "Sent", means: "The publish made a delivery." },
-  unfilterable: {
-    ...got,
-    label: "Sent",
-    means: "Its filter could not judge the payload, so it came through."
-  },
+  unfilterable: { ...got, label: "Sent", means: "Sent without being judged." },
   not_chosen: { ...not, label: "Not chosen", means: "The publish named other endpoints." },
   about_itself: { ...not, label: "About itself", means: "It is not told that it was disabled." },
   missed: {
@@ -49,7 +45,7 @@ const words: Record<Route["reason"], Words> = {
   changed_since: {
     ...not,
     label: "Changed since",
-    means: "Its settings kept the event away then; by those of today it would get it.",
+    means: "It would get it now, and did not then.",
     todo: "recover"
   },
   type: {

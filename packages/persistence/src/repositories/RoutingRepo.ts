@@ -2,8 +2,9 @@
  * Why endpoints got an event, or did not. A page costs a few index probes for each endpoint, however many deliveries the event or
  * the endpoint has.
  *
- * A delivery or a missed event proves that an endpoint was there when the publish looked. Without either, it came later if it was made
- * after the event. It also did if it wants the event and was never changed: its transaction was still open when the publish looked.
+ * A delivery or a missed event proves that an endpoint was there when the publish looked. Without either, it was created later if it
+ * was made after the event. The same holds if it was made before, wants the event, and was never changed: the transaction that made it
+ * was still open when the publish looked.
  * `reason` is null where the endpoint's patterns fit now, so that its filter decides; `wanting` is what it is if that holds.
  * Source: spec §4.6.
  */

@@ -513,7 +513,7 @@ class Replay(TypedDict):
     matched: int
     # How many of them are events that the endpoint missed while it was disabled.
     missed: int
-    # How many of them are events that the endpoint wants now, and was neither sent nor missed.
+    # How many of them are events that the endpoint wants, and that it was neither sent nor missed.
     unsent: int
     leftOut: LeftOut
     # Those for which a new delivery was made so far, by this job or by somebody else meanwhile.
@@ -605,7 +605,7 @@ class Event(TypedDict):
     payload: Any
     # Of the call that published it; its deliveries send it as `x-trace-id`.
     traceId: str
-    # The endpoints that its publish named; null when it named none: then all that matched got it.
+    # The endpoints that its publish named; null when it named none: then all that wanted it got it.
     endpointIds: list[str] | None
     # False: the publish asked for one attempt of each delivery.
     retry: bool
@@ -617,7 +617,7 @@ class Event(TypedDict):
     purgedAt: str | None
     # How many deliveries the publish made; replays are not counted.
     deliveries: int
-    # How many endpoints matched and were disabled at that moment: no delivery was made for them.
+    # How many endpoints wanted it, or were named, but were disabled at that moment: no delivery was made for them.
     missed: int
 
 
@@ -655,7 +655,7 @@ class EventRoute(TypedDict):
     because: UnmetCondition | None
 
 
-# Why a filter lets a payload not through.
+# Why a filter does not let a payload through.
 class UnmetCondition(TypedDict):
     # Where in the payload, as a JSON Pointer; of an array without an index.
     path: str
