@@ -83,8 +83,8 @@ export const endpoint = createRoute({
 export const recover = createRoute({
   getParentRoute: () => workspace,
   path: "/endpoints/$endpointId/recover",
-  // `unsent`: with what the endpoint wants and was never sent.
-  validateSearch: members("unsent"),
+  // `unsent`: with what the endpoint wants and was never sent. `from`: since this time.
+  validateSearch: members("unsent", "from"),
   component: lazyRouteComponent(() => loaded(() => import("./pages/Recover.tsx")), "Recover")
 })
 

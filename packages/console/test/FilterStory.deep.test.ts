@@ -86,8 +86,11 @@ inChromium("filters in the console", (on) => {
     await page.goto(at(`/events/${small}`))
     await who.getByText("Changed since").waitFor()
     await who.getByRole("link", { name: "Send what it did not get" }).click()
-    // The two from before the endpoint was made, and the one that was filtered out.
     await page.getByText("of them never sent").waitFor()
+    await page.getByRole("button", { name: "Replay 1" }).waitFor()
+    await page.getByRole("button", { name: /When the event was published/ }).click()
+    await page.getByRole("option", { name: "The last 7 days" }).click()
+    // The two from before the endpoint was made, and the one that was filtered out.
     await page.getByRole("button", { name: "Replay 3" }).click()
     await page.getByText("Done: 3 deliveries were made anew").waitFor()
     await untilAsked(

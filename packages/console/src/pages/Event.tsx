@@ -98,7 +98,7 @@ export const Event = () => {
             {null}
           </Card>
         )}
-        {may("explainEventRouting") ? <WhoGotIt eventId={event.id} /> : null}
+        {may("explainEventRouting") ? <WhoGotIt eventId={event.id} createdAt={event.createdAt} /> : null}
         <Card title="Deliveries" flush>
           <List
             label="Deliveries of this event"

@@ -107,8 +107,11 @@ const TestStep = ({ endpoint, onDelivered }: { endpoint: EndpointDetail; onDeliv
 
 const HOUR_MS = 3_600_000
 
-/** The start of the range: some time before it was disabled, because earlier deliveries had already failed. */
-const starts = (endpoint: EndpointDetail) => [
+/** The start of the range: some time before it was disabled, because earlier deliveries had already failed; first of all `from`. */
+const starts = (endpoint: EndpointDetail, from = "") => [
+  ...(Number.isNaN(Date.parse(from))
+    ? []
+    : [{ id: "event", label: "When the event was published", ms: Date.parse(from) }]),
   ...(endpoint.missedEvents.since === null
     ? []
     : [
@@ -118,6 +121,7 @@ const starts = (endpoint: EndpointDetail) => [
           ms: Date.parse(endpoint.missedEvents.since) - HOUR_MS
         }
       ]),
+  { id: "1h", label: "The last hour", ms: Date.now() - HOUR_MS },
   { id: "24h", label: "The last 24 hours", ms: Date.now() - 24 * HOUR_MS },
   { id: "7d", label: "The last 7 days", ms: Date.now() - 168 * HOUR_MS },
   { id: "30d", label: "The last 30 days", ms: Date.now() - 720 * HOUR_MS }
@@ -212,10 +216,12 @@ const Progress = ({ replay }: { replay: Replay }) => {
 
 const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay: Replay) => void }) => {
   const { may } = useSession()
-  const choices = useMemo(() => starts(endpoint), [endpoint.id, endpoint.missedEvents.since])
+  const { from, unsent } = useSearch({ from: "/w/$slug/endpoints/$endpointId/recover" })
+  const choices = useMemo(() => starts(endpoint, from), [endpoint.id, endpoint.missedEvents.since, from])
   const [includeMissed, setIncludeMissed] = useState(true)
-  const { unsent } = useSearch({ from: "/w/$slug/endpoints/$endpointId/recover" })
-  const [chosen, setChosen] = useState(unsent === undefined ? choices[0]!.id : "7d")
+  const [chosen, setChosen] = useState(
+    unsent === undefined || from !== undefined ? choices.find(({ id }) => id !== "1h")!.id : "7d"
+  )
   const [includeUnsent, setIncludeUnsent] = useState(unsent !== undefined)
   const since = useMemo(
     () => new Date(choices.find(({ id }) => id === chosen)!.ms).toISOString(),
@@ -244,7 +250,7 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
         />
       </div>
       <p role="status" className="text-sm">
-        {counted === undefined ? (
+        {error !== null ? null : counted === undefined ? (
           "Counting …"
         ) : nothing ? (
           `There is nothing to replay.${leftOut(counted)}${endpoint.enabled ? "" : " What still waits goes on by itself once the endpoint is enabled."}`

@@ -64,7 +64,13 @@ const words: Record<Route["reason"], Words> = {
 
 const LINK = "me-3 inline-flex min-h-6 items-center rounded text-accent-text hover:underline"
 
-const ToDo = ({ route: { deliveryId, endpointId, reason } }: { route: Route }) => {
+const ToDo = ({
+  createdAt,
+  route: { deliveryId, endpointId, reason }
+}: {
+  route: Route
+  createdAt: string
+}) => {
   const { may, slug } = useSession()
   const { todo } = words[reason]
   const params = { slug, endpointId }
@@ -79,7 +85,7 @@ const ToDo = ({ route: { deliveryId, endpointId, reason } }: { route: Route }) =
         <Link
           to="/w/$slug/endpoints/$endpointId/recover"
           params={params}
-          search={reason === "missed" ? {} : { unsent: "yes" }}
+          search={{ from: createdAt, ...(reason !== "missed" && { unsent: "yes" }) }}
           className={LINK}
         >
           Send what it did not get
@@ -105,7 +111,7 @@ const Why = ({ route: { because, reason } }: { route: Route }) => (
   </span>
 )
 
-export const WhoGotIt = ({ eventId }: { eventId: string }) => {
+export const WhoGotIt = ({ createdAt, eventId }: { eventId: string; createdAt: string }) => {
   const { slug } = useSession()
   const { nameOf } = useEndpoints()
   const { items, ...query } = useList(
@@ -136,7 +142,7 @@ export const WhoGotIt = ({ eventId }: { eventId: string }) => {
       )
     },
     { head: "Why", cell: (route) => <Why route={route} /> },
-    { head: "What to do", className: "w-52", cell: (route) => <ToDo route={route} /> }
+    { head: "What to do", className: "w-52", cell: (route) => <ToDo route={route} createdAt={createdAt} /> }
   ]
   return (
     <Card title="Who got it" about="For each endpoint that there is now, the reason." flush>
