@@ -14,6 +14,8 @@
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
+  chmodSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -24,7 +26,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, relative, resolve } from "node:path"
+import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ensureInstalled, root } from "./install.mjs"
 import { pack } from "./pack.mjs"
@@ -44,6 +46,20 @@ const filesIn = (folder) =>
     )
     .sort()
 
+/** Copies what git knows of a folder, with the same modes on every machine, and the licence; gives the files' names. */
+const copyTracked = (folder, into, isWanted) => {
+  const files = git("ls-files", "--", folder)
+    .split("\n")
+    .map((file) => relative(folder, file))
+    .filter(isWanted)
+  for (const [from, to] of [...files.map((file) => [join(folder, file), file]), ["LICENSE", "LICENSE"]]) {
+    mkdirSync(dirname(join(into, to)), { recursive: true })
+    copyFileSync(join(root, from), join(into, to))
+    chmodSync(join(into, to), 0o644)
+  }
+  return [...files, "LICENSE"].sort()
+}
+
 const inTemporary = (use) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-artifact-"))
   try {
@@ -56,12 +72,7 @@ const inTemporary = (use) => {
 const makeWheel = (into, madeAt) =>
   inTemporary((folder) => {
     // Building leaves files in the source.
-    for (const name of ["pyproject.toml", "README.md", "src"])
-      cpSync(join(root, "packages/sdk/python", name), join(folder, name), {
-        recursive: true,
-        filter: (path) => !/__pycache__|egg-info/.test(path)
-      })
-    cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
+    copyTracked("packages/sdk/python", folder, (file) => !file.startsWith("tests/"))
     const words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     execFileSync(PYTHON, [...words, "--disable-pip-version-check", "--wheel-dir", resolve(into), "."], {
       cwd: folder,
@@ -69,7 +80,7 @@ const makeWheel = (into, madeAt) =>
     })
   })
 
-/** Python's, because it is here anyway: every entry has the same date. */
+/** Zips with Python, which the wheel needs anyway. Every entry has the same date and mode. */
 const ZIP = `
 import sys, zipfile
 target, prefix, *files = sys.argv[1:]
@@ -82,12 +93,7 @@ with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
 
 const makeGoModule = (into, madeAt) =>
   inTemporary((folder) => {
-    const source = join(root, "packages/sdk/go")
-    const files = filesIn(source)
-      .map((file) => relative(source, file))
-      .filter((file) => !file.startsWith("internal"))
-    for (const file of files) cpSync(join(source, file), join(folder, file))
-    cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
+    const files = copyTracked("packages/sdk/go", folder, (file) => !file.startsWith("internal/"))
     const versions = join(into, "go", GO_MODULE, "@v")
     mkdirSync(versions, { recursive: true })
     const tag = `v${version}`
@@ -96,17 +102,17 @@ const makeGoModule = (into, madeAt) =>
       join(versions, `${tag}.info`),
       JSON.stringify({ Version: tag, Time: new Date(madeAt * 1000).toISOString().replace(".000Z", "Z") })
     )
-    cpSync(join(source, "go.mod"), join(versions, `${tag}.mod`))
+    cpSync(join(folder, "go.mod"), join(versions, `${tag}.mod`))
     const zip = resolve(versions, `${tag}.zip`)
-    execFileSync(PYTHON, ["-c", ZIP, zip, `${GO_MODULE}@${tag}/`, ...[...files, "LICENSE"].sort()], {
-      cwd: folder
-    })
+    execFileSync(PYTHON, ["-c", ZIP, zip, `${GO_MODULE}@${tag}/`, ...files], { cwd: folder })
   })
 
 /** Makes all of it; the folder is emptied first. */
 export const makeArtifacts = async (into) => {
   rmSync(into, { recursive: true, force: true })
   mkdirSync(into, { recursive: true })
+  // The wheel keeps the modes of its files.
+  process.umask(0o022)
   const madeAt = Number(git("log", "-1", "--format=%ct"))
   for (const name of ["signature", "sdk", "client", "posthorn"]) await pack(name, into)
   makeWheel(into, madeAt)

@@ -4,7 +4,7 @@
  *
  *   -- 1.2.3 --dry-run    the same without writing anything
  *   -- --dry-run          makes what would be published of the version that is checked out, in dist/ (scripts/artifacts.mjs), and
- *                         tries it from there alone (scripts/try-artifacts.mjs)
+ *                         tries it from there alone (scripts/try-artifacts.mjs); refuses a tree with changes
  *   -- --notes            the notes of the version that is checked out, and nothing else
  *
  * Refuses a tree with changes, base images without a digest, a failing step of `.ci/run`, a version that is not greater than the last release, and an
@@ -79,10 +79,14 @@ const closed = (version) => {
   return [CHANGELOG, read(CHANGELOG).replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} - ${today}`)]
 }
 
+const refuseChanges = () => {
+  if (git("status", "--porcelain") !== "") refuse("there are changes that are not committed")
+}
+
 const check = (version) => {
   if (!new RegExp(`^${VERSION}$`).test(version ?? ""))
     refuse("which version? Such as: npm run release -- 1.2.3")
-  if (git("status", "--porcelain") !== "") refuse("there are changes that are not committed")
+  refuseChanges()
   const last = lastRelease()
   if (last !== undefined && !isGreater(version, last.slice(1)))
     refuse(`${version} is not greater than ${last}`)
@@ -103,6 +107,8 @@ const runChecks = () => {
 }
 
 const makeDist = async () => {
+  // provenance.json names the commit.
+  refuseChanges()
   const dist = join(root, "dist")
   ensureInstalled({ withConsole: true })
   for (const { bytes, name } of await makeArtifacts(dist))

@@ -3,7 +3,7 @@
  * installed command, and has every client register an endpoint, publish an event and verify what arrives
  * (packages/sdk/examples). `node scripts/try-artifacts.mjs [dist]`.
  *
- * npm brings what the command needs of others; nothing else comes from the network.
+ * npm brings what the packages need of others; nothing else comes from the network.
  */
 import { execFile, spawn } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
@@ -103,9 +103,12 @@ export const tryArtifacts = async (dist) => {
   let dev
   try {
     writeFileSync(join(folder, "package.json"), "{}")
-    const packed = readdirSync(dist).filter((name) => /^posthorn(-sdk|-signature)?-\d.*\.tgz$/.test(name))
+    const packed = readdirSync(dist).filter((name) =>
+      /^posthorn(-sdk|-signature|-client)?-\d.*\.tgz$/.test(name)
+    )
     const options = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"]
     await run(folder, "npm", ["install", ...options, ...packed.map((name) => join(dist, name))])
+    await run(folder, process.execPath, ["--input-type=module", "--eval", 'import "@posthorn/client"'])
     for (const { install } of Object.values(languages)) await install(folder, dist)
     dev = startDev(folder)
     const env = await dev.ready

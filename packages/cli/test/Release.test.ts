@@ -66,7 +66,11 @@ describe("a release", () => {
     git("reset", "--quiet", "--hard", before)
 
     writeFileSync(join(clone, "stray"), "")
-    expect(release("1.2.3")).toEqual({ status: 1, said: "release: there are changes that are not committed" })
+    for (const words of [["1.2.3"], ["--dry-run"]])
+      expect(release(...words)).toEqual({
+        status: 1,
+        said: "release: there are changes that are not committed"
+      })
     rmSync(join(clone, "stray"))
 
     for (const [script, why] of [
