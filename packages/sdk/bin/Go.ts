@@ -45,6 +45,10 @@ const plainer = (named: ReadonlyArray<Named>) => {
   return { resolved, member, isPlain: (name: string) => plain.has(name) }
 }
 
+/** An optional map is pointed to: an empty one is sent, and only nil is left out. */
+const emptiable = <M extends Member>(one: M): M =>
+  one.shape.kind === "map" ? { ...one, shape: { kind: "union", shapes: [one.shape] } } : one
+
 const namesAt = ({ parameters }: Operation, place: Parameter["place"]) => {
   const names = parameters.filter((one) => one.place === place).map(({ name }) => JSON.stringify(name))
   return names.length === 0 ? "nil" : `[]string{${names.join(", ")}}`
@@ -67,7 +71,11 @@ export const go = ({ errors, named, operations }: Document): string => {
         shape.shapes.some(({ kind }) => kind === "null")
     )
     const [first, ...rest] = declared([
-      { name: `${upper(operation.id)}Params`, about: "", is: { members: operation.parameters.map(member) } }
+      {
+        name: `${upper(operation.id)}Params`,
+        about: "",
+        is: { members: operation.parameters.map(member).map(emptiable) }
+      }
     ])
     const nulls = isNullable
       ? ['\t// Members that are sent as null, such as "description".', '\tNull []string `json:"-"`']

@@ -1468,7 +1468,7 @@ type CreateWebhookEndpointParams struct {
 	// The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`.
 	ExternalID *string `json:"externalId,omitempty"`
 	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole.
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Metadata *map[string]string `json:"metadata,omitempty"`
 	// When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.
 	Policy *DeliveryPolicy `json:"policy,omitempty"`
 	// What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.
@@ -1538,7 +1538,7 @@ type UpdateWebhookEndpointParams struct {
 	// The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`.
 	ExternalID *string `json:"externalId,omitempty"`
 	// What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole.
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Metadata *map[string]string `json:"metadata,omitempty"`
 	// When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.
 	Policy *DeliveryPolicy `json:"policy,omitempty"`
 	// What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.

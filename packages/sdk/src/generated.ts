@@ -1344,7 +1344,7 @@ export interface CreateWebhookEndpointParams {
   /** The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`. */
   readonly externalId?: string | null
   /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole. */
-  readonly metadata?: { readonly [name: string]: unknown }
+  readonly metadata?: { readonly [name: string]: string }
   /** When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default. */
   readonly policy?: DeliveryPolicy | null
   /** What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept. */
@@ -1384,7 +1384,7 @@ export interface UpdateWebhookEndpointParams {
   /** The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`. */
   readonly externalId?: string | null
   /** What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500; replaced whole. */
-  readonly metadata?: { readonly [name: string]: unknown }
+  readonly metadata?: { readonly [name: string]: string }
   /** When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default. */
   readonly policy?: DeliveryPolicy | null
   /** What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept. */

@@ -132,7 +132,12 @@ for (const [name, { isHere }] of Object.entries(drivers)) {
 
         const made: Array<string> = []
         for (let count = 0; count < 7; count++) {
-          const body = { url: `https://example.com/${count}`, eventTypes: ["*"], description: "Seven" }
+          const body = {
+            url: `https://example.com/${count}`,
+            eventTypes: ["*"],
+            description: "Seven",
+            metadata: { team: "a" }
+          }
           const { value } = yield* ask("createWebhookEndpoint", body)
           made.push((value as { readonly id: string }).id)
         }
@@ -143,6 +148,7 @@ for (const [name, { isHere }] of Object.entries(drivers)) {
         const changed = yield* ask("updateWebhookEndpoint", { endpointId: made[0], ifMatch: found.etag }, [
           "description"
         ])
+        const emptied = yield* ask("updateWebhookEndpoint", { endpointId: made[1], metadata: {} })
         const stale = yield* ask("updateWebhookEndpoint", {
           endpointId: made[0],
           ifMatch: found.etag,
@@ -156,7 +162,8 @@ for (const [name, { isHere }] of Object.entries(drivers)) {
           status: 400,
           facts: { traceId: expect.any(String) }
         })
-        expect(changed.value).toMatchObject({ description: null, url: "https://example.com/0" })
+        expect(changed.value).toMatchObject({ description: null, metadata: { team: "a" } })
+        expect((emptied.value as { readonly metadata: object }).metadata).toEqual({})
         expect(stale.error).toMatchObject({ tag: "PreconditionFailed", status: 412 })
       })
     )

@@ -200,11 +200,11 @@ const namedOf = (
 
   const objectOf = (schema: SchemaObject, name: string): Shape => {
     if (membersOf(schema) === undefined) {
-      const values = oneOf(schema, "additionalProperties")
-      return {
-        kind: "map",
-        values: values === undefined || "patternProperties" in schema ? ANY : shapeOf(values, name, [])
-      }
+      const patterns = mapOf(schema, "patternProperties")
+      // The empty pattern matches every name.
+      const every = patterns.size === 1 ? patterns.get("") : undefined
+      const values = patterns.size === 0 ? oneOf(schema, "additionalProperties") : every
+      return { kind: "map", values: values === undefined ? ANY : shapeOf(values, name, []) }
     }
     const given = fresh(name)
     const at = reserve(given, aboutOf(schema))
