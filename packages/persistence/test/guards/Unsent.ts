@@ -13,18 +13,20 @@ interface Counted {
   readonly since?: string
   readonly until?: string | null
   readonly unsentSince?: string
+  readonly hidden?: ReadonlyArray<string>
 }
 
 /** How many unsent events there are, beside missed ones. */
 const countOf = (stage: Stage, workspace: string, endpoint: string, about: Counted = {}) =>
   stage
     .row(
-      "select missed::integer, unsent::integer from posthorn.count_replay($1, $2, '{dead_lettered}', $3, $4, true, false, false, true, $5)",
+      "select missed::integer, unsent::integer from posthorn.count_replay($1, $2, '{dead_lettered}', $3, $4, true, false, false, true, $5, $6)",
       workspace,
       endpoint,
       about.since ?? SINCE,
       about.until ?? null,
-      about.unsentSince ?? about.since ?? SINCE
+      about.unsentSince ?? about.since ?? SINCE,
+      about.hidden ?? []
     )
     .then(({ missed, unsent }) => [missed, unsent])
 
@@ -153,6 +155,20 @@ export const unseen = writeScenarios((it) => {
     await stage.rows("select posthorn.publish_events('acme', '{x,m}', '{1,1}'::json[], '{null,null}')")
     await change(`${turnOn}, event_types = '{m,n,x}'`)
     assert.deepEqual(await countOf(stage, acme, endpoint), [1, 4])
+  })
+
+  it("unsent_events, count_replay, replay_step: types that the caller may not see are left out, by their beginnings", async (stage) => {
+    const acme = await stage.workspace()
+    await publish(stage, "a_b.c")
+    const seen = [await publish(stage, "axb.c"), await publish(stage, "c.a_b.d")]
+    const endpoint = await stage.endpoint(acme, { types: ["*"] })
+    const about = { hidden: ["x.", "a_b."] }
+    assert.deepEqual(await countOf(stage, acme, endpoint), [0, 3])
+    assert.deepEqual(await countOf(stage, acme, endpoint, about), [0, 2])
+    const job = await start(stage, { workspace: acme, endpoint, since: SINCE, unsent: true })
+    await stage.rows("update posthorn.replays set hidden = $1", about.hidden)
+    assert.equal(await whole(stage, acme, job), 2)
+    assert.deepEqual(await replayed(stage, acme), seen)
   })
 
   it("unsent_events, count_replay, replay_step: the endpoint's filter judges, as it was when the job began", async (stage) => {
