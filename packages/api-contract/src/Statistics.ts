@@ -143,7 +143,7 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
       tool: "get_workspace_overview",
       toolset: "core",
       guidance:
-        "Call it first to learn where things stand. If deliveries fail, list_workspace_webhook_deliveries with a status shows which; list_notifications says what was given up."
+        "Call it first. If deliveries fail, list_workspace_webhook_deliveries with a status shows which; list_notifications says what was given up."
     })
   )
 
