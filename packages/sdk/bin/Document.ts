@@ -34,8 +34,8 @@ export interface Operation {
   readonly method: string
   readonly path: string
   readonly parameters: ReadonlyArray<Parameter>
-  /** Whether a body is sent even when it is empty. */
-  readonly needsBody: boolean
+  /** 0: none, 1: where one of its members is given, 2: always, also when it is empty. */
+  readonly body: 0 | 1 | 2
   readonly answers: ReadonlyArray<Answer>
   /** Of a list: what a page holds. */
   readonly item: Shape | undefined
@@ -47,6 +47,10 @@ export interface Document {
   readonly named: ReadonlyArray<Named>
   readonly errors: ReadonlyArray<string>
 }
+
+/** The names of the parameters that stand there. */
+export const namesAt = ({ parameters }: Operation, place: Parameter["place"]): ReadonlyArray<string> =>
+  parameters.filter((one) => one.place === place).map(({ name }) => name)
 
 const METHODS = ["get", "put", "post", "patch", "delete"]
 const SCHEMAS = "/components/schemas/"
@@ -189,7 +193,7 @@ export const readDocument = (reserved: ReadonlyArray<string>): Document => {
             wire: member.name === "workspace" ? "workspace" : wire!
           }
         }),
-        needsBody: followed(operation.requestBody).required === true,
+        body: followed(operation.requestBody).required === true ? 2 : inBody.size > 0 ? 1 : 0,
         answers,
         item: isObject(items) ? shapeOfAnswer(items)! : undefined
       }
@@ -197,7 +201,7 @@ export const readDocument = (reserved: ReadonlyArray<string>): Document => {
   }
 }
 
-const upper = (name: string) => name[0]!.toUpperCase() + name.slice(1)
+export const upper = (name: string) => name[0]!.toUpperCase() + name.slice(1)
 
 const isRef = (schema: unknown): schema is { readonly $ref: string } =>
   isObject(schema) && typeof schema.$ref === "string"

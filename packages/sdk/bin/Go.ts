@@ -4,7 +4,7 @@
  */
 import { clean, comment, declared, goType } from "@posthorn/cli/types/Go"
 import type { Member, Named, Shape } from "@posthorn/cli/types/Shapes"
-import type { Document, Operation, Parameter } from "./Document.ts"
+import { type Document, namesAt, type Operation, upper } from "./Document.ts"
 
 export const RESERVED = [
   "Client",
@@ -21,8 +21,6 @@ export const RESERVED = [
 ]
 
 const widest = (texts: ReadonlyArray<string>) => Math.max(...texts.map(({ length }) => length))
-
-const upper = (name: string) => name[0]!.toUpperCase() + name.slice(1)
 
 /** Names of what is no object become what they stand for. */
 const plainer = (named: ReadonlyArray<Named>) => {
@@ -49,13 +47,8 @@ const plainer = (named: ReadonlyArray<Named>) => {
 const emptiable = <M extends Member>(one: M): M =>
   one.shape.kind === "map" ? { ...one, shape: { kind: "union", shapes: [one.shape] } } : one
 
-const namesAt = ({ parameters }: Operation, place: Parameter["place"]) => {
-  const names = parameters.filter((one) => one.place === place).map(({ name }) => JSON.stringify(name))
-  return names.length === 0 ? "nil" : `[]string{${names.join(", ")}}`
-}
-
-const bodyOf = (operation: Operation) =>
-  operation.needsBody ? 2 : operation.parameters.some(({ place }) => place === "body") ? 1 : 0
+const slice = (names: ReadonlyArray<string>) =>
+  names.length === 0 ? "nil" : `[]string{${names.map((name) => JSON.stringify(name)).join(", ")}}`
 
 export const go = ({ errors, named, operations }: Document): string => {
   const { isPlain, member, resolved } = plainer(named)
@@ -167,7 +160,7 @@ export const go = ({ errors, named, operations }: Document): string => {
       "var operations = map[string]operation{",
       ...operations.map(
         (operation) =>
-          `\t${`"${operation.id}":`.padEnd(widest(operations.map(({ id }) => id)) + 3)} {"${operation.method}", "${operation.path}", ${namesAt(operation, "query")}, ${namesAt(operation, "header")}, ${bodyOf(operation)}},`
+          `\t${`"${operation.id}":`.padEnd(widest(operations.map(({ id }) => id)) + 3)} {"${operation.method}", "${operation.path}", ${slice(namesAt(operation, "query"))}, ${slice(namesAt(operation, "header"))}, ${operation.body}},`
       ),
       "}",
       ""

@@ -1,6 +1,6 @@
 /** Writes the Python client's `_generated.py`: types, where each operation's parts go, and the methods of both clients. */
 import { comment, declared, text } from "@posthorn/cli/types/Python"
-import type { Document, Operation, Parameter } from "./Document.ts"
+import { type Document, namesAt, type Operation } from "./Document.ts"
 
 export const RESERVED = [
   "Any",
@@ -17,14 +17,8 @@ export const RESERVED = [
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-const namesAt = ({ parameters }: Operation, place: Parameter["place"]) =>
-  `(${parameters
-    .filter((one) => one.place === place)
-    .map(({ name }) => `${JSON.stringify(name)}, `)
-    .join("")})`
-
-const bodyOf = (operation: Operation) =>
-  operation.needsBody ? 2 : operation.parameters.some(({ place }) => place === "body") ? 1 : 0
+const tuple = (names: ReadonlyArray<string>) =>
+  `(${names.map((name) => `${JSON.stringify(name)}, `).join("")})`
 
 const answerOf = ({ answers, item }: Operation, isAsync: boolean) =>
   item === undefined
@@ -103,7 +97,7 @@ export const python = ({ errors, named, operations }: Document): string =>
     "OPERATIONS = {",
     ...operations.map(
       (operation) =>
-        `    "${operation.id}": Operation("${operation.method}", "${operation.path}", ${namesAt(operation, "query")}, ${namesAt(operation, "header")}, ${bodyOf(operation)}),`
+        `    "${operation.id}": Operation("${operation.method}", "${operation.path}", ${tuple(namesAt(operation, "query"))}, ${tuple(namesAt(operation, "header"))}, ${operation.body}),`
     ),
     "}",
     ...[false, true].flatMap((isAsync) => [

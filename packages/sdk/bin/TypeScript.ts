@@ -1,22 +1,15 @@
 /** Writes the TypeScript client's `generated.ts`: types, the interface of all operations, and where each operation's parts go. */
 import { comment, declared, key, text } from "@posthorn/cli/types/TypeScript"
-import type { Document, Operation } from "./Document.ts"
+import { type Document, namesAt, type Operation, upper } from "./Document.ts"
 
 export const RESERVED = ["Listed", "CallOptions", "Operations", "ErrorTag", "ReadonlyArray", "Promise"]
 
-export const paramsOf = ({ id }: Operation) => `${id[0]!.toUpperCase()}${id.slice(1)}Params`
+const paramsOf = ({ id }: Operation) => `${upper(id)}Params`
 
 const answerOf = ({ answers, item }: Operation) =>
   item === undefined
     ? `Promise<${answers.map(({ shape }) => (shape === null ? "void" : text(shape))).join(" | ")}>`
     : `Listed<${text(item)}>`
-
-const namesAt = (operation: Operation, place: string) =>
-  operation.parameters.filter((one) => one.place === place).map(({ name }) => name)
-
-/** 0: no body, 1: a body where one of its members is given, 2: always a body. */
-const bodyOf = (operation: Operation) =>
-  operation.needsBody ? 2 : operation.parameters.some(({ place }) => place === "body") ? 1 : 0
 
 export const typeScript = ({ errors, named, operations }: Document): string =>
   [
@@ -53,7 +46,7 @@ export const typeScript = ({ errors, named, operations }: Document): string =>
           JSON.stringify(operation.path),
           JSON.stringify(namesAt(operation, "query")),
           JSON.stringify(namesAt(operation, "header")),
-          bodyOf(operation),
+          operation.body,
           operation.item !== undefined
         ].join(", ")}],`
     ),
