@@ -19,7 +19,6 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -29,7 +28,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ensureInstalled, root } from "./install.mjs"
-import { pack } from "./pack.mjs"
+import { filesIn, pack } from "./pack.mjs"
 import { writeSbom } from "./sbom.mjs"
 
 // Debian's, whose packages build it without the network.
@@ -38,13 +37,6 @@ const GO_MODULE = "github.com/posthorn/posthorn-go"
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim()
-
-const filesIn = (folder) =>
-  readdirSync(folder, { withFileTypes: true })
-    .flatMap((entry) =>
-      entry.isDirectory() ? filesIn(join(folder, entry.name)) : [join(folder, entry.name)]
-    )
-    .sort()
 
 /** Copies what git knows of a folder, with the same modes on every machine, and the licence; gives the files' names. */
 const copyTracked = (folder, into, isWanted) => {
@@ -118,10 +110,12 @@ export const makeArtifacts = async (into) => {
   makeWheel(into, madeAt)
   makeGoModule(into, madeAt)
   cpSync(writeSbom(), join(into, "sbom.cdx.json"))
-  const subject = filesIn(into).map((file) => ({
-    name: relative(into, file),
-    digest: { sha256: createHash("sha256").update(readFileSync(file)).digest("hex") }
-  }))
+  const subject = filesIn(into)
+    .sort()
+    .map((file) => ({
+      name: relative(into, file),
+      digest: { sha256: createHash("sha256").update(readFileSync(file)).digest("hex") }
+    }))
   writeFileSync(
     join(into, "SHA256SUMS"),
     subject.map(({ digest, name }) => `${digest.sha256}  ${name}\n`).join("")

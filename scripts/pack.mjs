@@ -87,7 +87,7 @@ const compile = (sources, folder) => {
   rmSync(config)
 }
 
-const filesIn = (folder) =>
+export const filesIn = (folder) =>
   readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)
     return statSync(path).isDirectory() ? filesIn(path) : [path]

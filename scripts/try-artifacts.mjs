@@ -1,5 +1,5 @@
 /**
- * Tries what scripts/artifacts.mjs made as a stranger would: installs each from the folder alone into an empty one, starts the
+ * Tries what scripts/artifacts.mjs made: installs each from the folder alone into an empty one, starts the
  * installed command, and has every client register an endpoint, publish an event and verify what arrives
  * (packages/sdk/examples). `node scripts/try-artifacts.mjs [dist]`.
  *
@@ -99,7 +99,7 @@ const languages = {
 
 /** What each example printed, by language; throws with what failed. */
 export const tryArtifacts = async (dist) => {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-stranger-"))
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-tried-"))
   let dev
   try {
     writeFileSync(join(folder, "package.json"), "{}")

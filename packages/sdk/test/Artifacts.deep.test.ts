@@ -18,7 +18,7 @@ const hasTools = Object.values(drivers).every(({ isHere }) => isHere)
 
 if (!hasTools && !process.env.CI) test.skip("what a release consists of needs Python's httpx and Go")
 else
-  it("what a release consists of is the same bytes each time, and gives strangers a verified delivery in each language", async () => {
+  it("what a release consists of is the same bytes each time, and gives a verified delivery in each language from an empty folder", async () => {
     const [one, other] = [join(folder, "one"), join(folder, "other")]
     await script("artifacts.mjs", one)
     await script("artifacts.mjs", other)
