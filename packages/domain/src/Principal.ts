@@ -4,7 +4,7 @@
  */
 
 import { Context, Schema } from "effect"
-import type { ConsoleSessionId, TokenId, WorkspaceId } from "./Ids.ts"
+import type { ConsoleSessionId, EndpointId, TokenId, WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
 /** The ways in which a change can come: the transports, and the worker. Stored with each audit event. */
@@ -52,6 +52,8 @@ export type ChangedBy = Pick<Principal, "actor" | "traceId" | "workspaceId">
 export interface Principal {
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
+  /** The endpoints that exist for this caller; null: all of the workspace. */
+  readonly endpointIds: ReadonlyArray<EndpointId> | null
   readonly actor: Acting
   readonly lineage: Lineage
   /** The owner of its idempotency keys. */

@@ -84,6 +84,7 @@ const principalOf = ({ connection, traceId, via }: Call, caller: Caller, { id, s
   connection,
   workspaceId: id,
   workspaceSlug: slug,
+  endpointIds: null,
   permissions: permissionsOf(caller),
   expiresAt: caller.kind === "operator" ? null : openTo(caller).expiresAt
 })
