@@ -123,6 +123,7 @@ create table posthorn.console_links (
   made_by_id text collate "C" not null,
   root_type text not null,
   root_id text collate "C" not null,
+  view jsonb not null,
   expires_at timestamp(3) with time zone not null,
   constraint console_links_pkey PRIMARY KEY (workspace_id, id),
   constraint console_links_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
@@ -131,7 +132,8 @@ create table posthorn.console_links (
   constraint console_links_workspace_id_token_id_fkey FOREIGN KEY (workspace_id, token_id) REFERENCES posthorn.api_tokens(workspace_id, id) ON DELETE CASCADE,
   constraint console_links_code_hash_check CHECK ((length(code_hash) = 32)),
   constraint console_links_made_by_type_check CHECK ((made_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
-  constraint console_links_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text])))
+  constraint console_links_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
+  constraint console_links_view_check CHECK ((jsonb_typeof(view) = 'object'::text))
 );
 CREATE INDEX console_links_expiry ON posthorn.console_links USING btree (workspace_id, expires_at);
 CREATE UNIQUE INDEX console_links_lookup ON posthorn.console_links USING btree (code_hash);
@@ -152,6 +154,7 @@ create table posthorn.console_sessions (
   made_by_id text collate "C" not null,
   root_type text not null,
   root_id text collate "C" not null,
+  view jsonb not null,
   via text not null,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   last_seen_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
@@ -166,7 +169,8 @@ create table posthorn.console_sessions (
   constraint console_sessions_made_by_type_check CHECK ((made_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint console_sessions_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint console_sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
-  constraint console_sessions_via_check CHECK ((via = ANY (ARRAY['link'::text, 'token'::text])))
+  constraint console_sessions_via_check CHECK ((via = ANY (ARRAY['link'::text, 'token'::text]))),
+  constraint console_sessions_view_check CHECK ((jsonb_typeof(view) = 'object'::text))
 );
 CREATE INDEX console_sessions_expiry ON posthorn.console_sessions USING btree (workspace_id, expires_at);
 CREATE INDEX console_sessions_made_by ON posthorn.console_sessions USING btree (workspace_id, made_by_type, made_by_id, created_at DESC, id DESC) WHERE (ended_at IS NULL);

@@ -1,15 +1,39 @@
 /** Links that open the console once. Source: spec §4.2, §11 and §5.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { IdempotencyKeyInUse, IdempotencyKeyReused, MemberNotFound } from "@posthorn/domain/Errors"
+import {
+  consolePages,
+  EmbeddingOrigin,
+  MOST_ORIGINS,
+  ConsolePage as Page,
+  ConsoleTheme as Theme
+} from "@posthorn/domain/ConsoleView"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  MemberNotFound,
+  WebhookEndpointNotFound
+} from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { exampleId } from "./Examples.ts"
 import { RoleOfMember, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Slug, strictRequest, withStatus } from "./Shapes.ts"
+import { IdParam, idempotencyKey, Label, Slug, strictRequest, withStatus } from "./Shapes.ts"
 
 const MAX_SECONDS = 3600
+const MOST_ENDPOINTS = 100
+
+const ORIGIN_MESSAGE =
+  "Expected an origin such as https://app.example.com; http only for localhost or 127.0.0.1"
+
+const ConsoleTheme = Theme.annotations({
+  identifier: "ConsoleTheme",
+  description:
+    "How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.",
+  examples: [{ accent: "#0a7d5a", colorScheme: "light", radius: 8 }]
+})
 
 const CreateConsoleLink = Schema.Struct({
   memberId: Schema.optional(
@@ -27,12 +51,49 @@ const CreateConsoleLink = Schema.Struct({
       default: 600,
       message: () => `Expected a whole number from 1 to ${MAX_SECONDS}`
     })
+  ),
+  embedIn: Schema.optional(
+    Schema.Array(EmbeddingOrigin.annotations({ message: () => ORIGIN_MESSAGE }))
+      .pipe(Schema.minItems(1), Schema.maxItems(MOST_ORIGINS))
+      .annotations({
+        description: "Makes a link for a frame: it opens only within pages of these origins.",
+        examples: [["https://app.example.com"]]
+      })
+  ),
+  pages: Schema.optional(
+    Schema.Array(Page)
+      .pipe(Schema.minItems(1), Schema.maxItems(consolePages.length))
+      .annotations({
+        description: "The pages that exist for it. Default: all.",
+        examples: [["endpoints", "deliveries"]]
+      })
+  ),
+  endpointIds: Schema.optional(
+    Schema.Array(IdParam("endpoint"))
+      .pipe(Schema.minItems(1), Schema.maxItems(MOST_ENDPOINTS))
+      .annotations({
+        description:
+          "The only endpoints that exist for it, in every operation. It makes no endpoints, tokens and links, and publishes nothing.",
+        examples: [[exampleId("endpoint")]]
+      })
+  ),
+  theme: Schema.optional(ConsoleTheme),
+  to: Schema.optional(
+    Label(512, "Where it begins: a page, or a path below the workspace, that it may see.", "deliveries")
   )
 }).annotations({
   identifier: "CreateConsoleLink",
   description:
     "Whose rights the link gives: a member's, a role's, these scopes', or, with none of them, your own.",
-  examples: [{ role: "developer" }]
+  examples: [
+    {
+      role: "developer",
+      embedIn: ["https://app.example.com"],
+      pages: ["endpoints", "deliveries"],
+      endpointIds: [exampleId("endpoint")],
+      to: "endpoints"
+    }
+  ]
 })
 
 export const ConsoleLink = Schema.Struct({
@@ -50,12 +111,13 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
   .setPayload(strictRequest(CreateConsoleLink))
   .addSuccess(withStatus(201, ConsoleLink))
   .addError(failure(MemberNotFound))
+  .addError(failure(WebhookEndpointNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a console link")
   .annotate(
     OpenApi.Description,
-    "A link that signs one browser in to the console, once. One that grants more than the caller may do is refused."
+    "A link that signs one browser in to the console, once, or one frame of another page (`embedIn`). One that grants more than the caller may do is refused."
   )
   .annotateContext(
     operation({
@@ -64,7 +126,9 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
       tool: "create_console_link",
       toolset: "manage",
       guidance: "Use it when the user wants to look for themselves: give them the url, which works once.",
-      secret: "url"
+      secret: "url",
+      // An agent gives the link to a person, who opens it; frames are made by a platform's program.
+      notInTool: { body: ["embedIn", "theme"], answer: [] }
     })
   )
 

@@ -1,12 +1,21 @@
 /**
  * One-time links that open the console: for the caller, a member, a role, or a list of scopes.
  *
- * The caller must have every permission that the link grants. The code is 192 random bits, stored as a hash. Source: spec §11
- * and §5.2.
+ * The caller must have every permission that the link grants. The code is 192 random bits, stored as a hash. A link may show
+ * less than its permissions allow, in a frame of another page, and in other colours: `domain/ConsoleView`.
+ * Source: spec §11, §11.1 and §5.2.
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Forbidden, invalid, MemberNotFound, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { type ConsoleView, isShown } from "@posthorn/domain/ConsoleView"
+import {
+  Forbidden,
+  invalid,
+  MemberNotFound,
+  Unauthorized,
+  WebhookEndpointNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import {
   firstMissing,
@@ -14,7 +23,8 @@ import {
   permissionsOf,
   permissionsOfRole,
   type Role,
-  type Scope
+  type Scope,
+  withinEndpoints
 } from "@posthorn/domain/Permission"
 import { CurrentPrincipal, makerOf, type Principal, rootOf } from "@posthorn/domain/Principal"
 import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
@@ -28,7 +38,9 @@ import { transactional } from "./Transaction.ts"
 const LINK_SECONDS = 600
 const CODE_BYTES = 24
 
-interface NewConsoleLink {
+type Chosen = { readonly [K in keyof ConsoleView]?: ConsoleView[K] | undefined }
+
+interface NewConsoleLink extends Chosen {
   readonly memberId?: string | undefined
   readonly role?: Role | undefined
   readonly scopes?: ReadonlyArray<Scope> | undefined
@@ -38,12 +50,25 @@ interface NewConsoleLink {
 export const hashOf = (secret: string) => createHash("sha256").update(secret).digest()
 
 /** The link's chain: the caller and the caller's own chain. The link ends with any of them. */
-const ownGrant = ({ actor, lineage }: Principal): Grant => ({
+const ownGrant = ({ actor, lineage }: Principal, view: ConsoleView): Grant => ({
   ...lineage,
   memberId: actor.type === "member" ? actor.id : null,
   permissions: null,
   madeBy: makerOf(actor),
-  root: rootOf(actor)
+  root: rootOf(actor),
+  view
+})
+
+/** `ownPages` are those of the caller's session, which it can only give on. */
+const viewOf = (
+  { embedIn, endpointIds, pages, theme, to }: NewConsoleLink,
+  ownPages: ConsoleView["pages"]
+): ConsoleView => ({
+  embedIn: embedIn ?? null,
+  pages: pages ?? ownPages,
+  endpointIds: endpointIds ?? null,
+  theme: theme ?? null,
+  to: to ?? null
 })
 
 export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capabilities/ConsoleLinks", {
@@ -67,23 +92,32 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
       return permission === undefined ? Effect.void : Effect.fail(new Forbidden({ permission }))
     }
 
-    const grantOf = (principal: Principal, { memberId, role, scopes }: NewConsoleLink) =>
+    /** The grant, and the permissions that it comes to now. */
+    const grantOf = (principal: Principal, request: NewConsoleLink) =>
       Effect.gen(function* () {
-        const own = ownGrant(principal)
-        if (memberId !== undefined) {
-          const member = yield* members.lock(principal.workspaceId, memberId)
-          if (member === undefined) return yield* new MemberNotFound()
-          yield* held(principal, permissionsOfRole(member.role))
-          return { ...own, memberId }
-        }
-        const granted =
-          role !== undefined
-            ? permissionsOfRole(role)
-            : scopes === undefined
-              ? principal.permissions
-              : permissionsOf(scopes)
+        const { memberId, pages, role, scopes } = request
+        const { sessionId } = principal.lineage
+        const session = sessionId === null ? undefined : yield* links.find(principal.workspaceId, sessionId)
+        const ownPages = session?.view.pages ?? null
+        if (ownPages !== null && pages?.every((page) => ownPages.includes(page)) === false)
+          return yield* invalid("/pages", "Expected pages that this session has")
+        const grant = ownGrant(principal, viewOf(request, ownPages))
+        const member = memberId === undefined ? null : yield* members.lock(principal.workspaceId, memberId)
+        if (member === undefined) return yield* new MemberNotFound()
+        const whole =
+          member !== null
+            ? permissionsOfRole(member.role)
+            : role !== undefined
+              ? permissionsOfRole(role)
+              : scopes === undefined
+                ? principal.permissions
+                : permissionsOf(scopes)
+        const granted = grant.view.endpointIds === null ? whole : withinEndpoints(whole)
         yield* held(principal, granted)
-        return { ...own, permissions: [...granted] }
+        return {
+          granted,
+          grant: memberId === undefined ? { ...grant, permissions: [...granted] } : { ...grant, memberId }
+        }
       })
 
     const create = (request: NewConsoleLink) =>
@@ -98,7 +132,15 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
         // The caller has ended since the gate: a link made now would outlive its chain.
         if (!(yield* tokens.isOpen(principal.workspaceId, principal.lineage)))
           return yield* new Unauthorized()
-        const grant = yield* grantOf(principal, request)
+        const { grant, granted } = yield* grantOf(principal, request)
+        const { endpointIds, to } = grant.view
+        if (endpointIds !== null && !(yield* links.haveEndpoints(principal.workspaceId, endpointIds)))
+          return yield* new WebhookEndpointNotFound()
+        if (to !== null && !isShown(grant.view, granted, to))
+          return yield* invalid(
+            "/to",
+            "Expected a page, or a path below the workspace, that the link may see"
+          )
         const code = randomBytes(CODE_BYTES).toString("base64url")
         const id = newId("consoleLink")
         const expiresAt = yield* links.insertLink(principal.workspaceId, {
@@ -110,9 +152,10 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
         yield* audit.append(principal, "console.link_created", ["console_link", id], {
           fields: [],
           ...Object.fromEntries(chosen),
+          ...Object.fromEntries(Object.entries(grant.view).filter(([, value]) => value !== null)),
           expiresAt
         })
-        return { code, expiresAt }
+        return { code, embedIn: grant.view.embedIn, expiresAt }
       }).pipe(transactional(sql), Effect.withSpan("ConsoleLinks.create"))
 
     return { create } as const

@@ -7,6 +7,7 @@
  */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
+import { type ConsoleView, WHOLE_CONSOLE } from "@posthorn/domain/ConsoleView"
 import { ConsoleSessionNotFound, Forbidden } from "@posthorn/domain/Errors"
 import { type ConsoleSessionId, newId, type TokenId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
@@ -15,7 +16,8 @@ import {
   permissions,
   permissionsOf,
   permissionsOfRole,
-  Role
+  Role,
+  withinEndpoints
 } from "@posthorn/domain/Permission"
 import {
   type Acting,
@@ -45,8 +47,9 @@ import { Operators } from "./Operators.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
-/** Most sessions of one maker; with one more, the oldest ends. */
+/** Most sessions of one maker; with one more, the oldest ends. A platform's token makes one for each page that it embeds. */
 export const SESSIONS_OF_A_MAKER = 20
+export const EMBEDDED_OF_A_MAKER = 200
 
 export interface ConsoleSession {
   readonly id: ConsoleSessionId
@@ -60,11 +63,12 @@ export interface ConsoleSession {
   readonly permissions: ReadonlySet<Permission>
   readonly endsAt: string
   readonly expiresAt: string | null
+  readonly view: ConsoleView
 }
 
 interface Opened {
   readonly workspaceSlug: string
-  /** For the cookie; stored nowhere else. */
+  /** For the cookie or the embedded page; stored nowhere else. */
   readonly secret: string
 }
 
@@ -100,7 +104,8 @@ const actorOf = (
 }
 
 const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSession => {
-  const most = maximum(row)
+  const whole = maximum(row)
+  const most = row.view.endpointIds === null ? whole : withinEndpoints(whole)
   const {
     endsAt,
     expiresAt,
@@ -122,6 +127,7 @@ const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSessio
     operatorEpoch,
     endsAt,
     expiresAt,
+    view: row.view,
     actor: actorOf(operators, row, row.name),
     permissions:
       row.permissions === null
@@ -129,6 +135,10 @@ const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSessio
         : new Set([...permissionsOf(row.permissions)].filter((permission) => most.has(permission)))
   }
 }
+
+/** In this order: the link's URL and the page's headers have them so. */
+const sameOrigins = (one: ConsoleView["embedIn"], other: ConsoleView["embedIn"]) =>
+  JSON.stringify(one) === JSON.stringify(other)
 
 const roleWith = (granted: ReadonlyArray<string>): Role | null => {
   const held = permissionsOf(granted)
@@ -201,7 +211,9 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           if (!(yield* tokens.isOpen(workspaceId, grant))) return undefined
           const actor = { ...actorOf(operators, grant, name), via: "console" as const }
           const by = { workspaceId, traceId, actor }
-          const tooMany = yield* repo.beyond(workspaceId, grant.madeBy, SESSIONS_OF_A_MAKER - 1)
+          const isEmbedded = grant.view.embedIn !== null
+          const most = isEmbedded ? EMBEDDED_OF_A_MAKER : SESSIONS_OF_A_MAKER
+          const tooMany = yield* repo.beyond(workspaceId, grant.madeBy, isEmbedded, most - 1)
           yield* Effect.forEach(tooMany, ({ id }) => endChain(by, id), { discard: true })
           const secret = randomBytes(SECRET_BYTES).toString("base64url")
           const id = newId("consoleSession")
@@ -220,11 +232,14 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
             : { ...link, actor: actorOf(operators, link, link.name) }
         )
 
-      /** Undefined if the code is unknown, used or expired. In any case the code cannot be used again. */
-      const openByCode = (code: string, traceId: string) =>
+      /**
+       * Undefined if the code is unknown, used or expired, or if the page may not be embedded where the link says: `embedIn` are
+       * the origins that its headers name, null for a page in a window of its own. Otherwise the code cannot be used again.
+       */
+      const openByCode = (code: string, embedIn: ConsoleView["embedIn"], traceId: string) =>
         Effect.gen(function* () {
           const link = yield* findLink(code)
-          if (link === undefined) return undefined
+          if (link === undefined || !sameOrigins(link.view.embedIn, embedIn)) return undefined
           return yield* Effect.gen(function* () {
             const isOurs =
               (yield* workspaces.hold(link.workspaceId)) &&
@@ -246,7 +261,8 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
             sessionId: null,
             operatorEpoch: null,
             madeBy,
-            root: identity.root ?? madeBy
+            root: identity.root ?? madeBy,
+            view: WHOLE_CONSOLE
           }
           return yield* Effect.gen(function* () {
             return (yield* workspaces.hold(identity.workspaceId))
@@ -255,14 +271,19 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           }).pipe(transactional(sql))
         }).pipe(Effect.withSpan("ConsoleSessions.openByToken"))
 
-      const identify = (secrets: Iterable<readonly [slug: string, secret: string]>) => {
+      /** The valid sessions with these secrets, of embedded pages or of windows of their own. */
+      const identify = (
+        secrets: Iterable<readonly [slug: string, secret: string]>,
+        { isEmbedded }: { readonly isEmbedded: boolean }
+      ) => {
         const asked: ReadonlyArray<Asked> = [...secrets].map(([slug, secret]) => ({
           slug,
           secretHash: hashOf(secret)
         }))
         if (asked.length === 0) return Effect.succeed([])
-        return Effect.flatMap(repo.findSessions(asked, epochs), (rows) =>
-          Effect.as(
+        return Effect.flatMap(repo.findSessions(asked, epochs), (found) => {
+          const rows = found.filter(({ view }) => (view.embedIn !== null) === isEmbedded)
+          return Effect.as(
             Effect.forEach(
               rows.filter(({ isStale }) => isStale),
               ({ id, workspaceId }) => repo.touch(workspaceId, id),
@@ -270,7 +291,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
             ),
             rows.map((row) => sessionOf(operators, row))
           )
-        )
+        })
       }
 
       /** Signing out: sessions opened from this one end with it; tokens made in it stay valid. */

@@ -77,6 +77,21 @@ const roleScopes: Record<Role, ReadonlyArray<string>> = {
 /** The permissions of a member with this role. */
 export const permissionsOfRole = (role: Role): ReadonlySet<Permission> => permissionsOf(roleScopes[role])
 
+/** What reaches beyond an endpoint. */
+const beyondEndpoints: ReadonlySet<Permission> = new Set([
+  "webhook:create",
+  "event:publish",
+  "member:manage",
+  "token:create",
+  "token:revoke",
+  "workspace:update",
+  "console:link"
+])
+
+/** Of these permissions, those of a caller that is limited to some endpoints. Source: spec §11.1. */
+export const withinEndpoints = (held: ReadonlySet<Permission>): ReadonlySet<Permission> =>
+  new Set([...held].filter((permission) => !beyondEndpoints.has(permission)))
+
 /** The first permission, in the order of the list above, that is wanted but missing. */
 export const firstMissing = (
   wanted: ReadonlySet<Permission>,

@@ -8,6 +8,7 @@
 -- A link or session ends when a part of its chain ends:
 --   token_id, session_id      the token, and the session, in which it was made
 --   operator_epoch            the OPERATOR_TOKEN at the chain's root
+-- view is what the session may see of the console, and where it may be embedded: `domain/src/ConsoleView.ts`.
 
 create table posthorn.console_sessions (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
@@ -22,6 +23,7 @@ create table posthorn.console_sessions (
   made_by_id text collate "C" not null,
   root_type text not null check (root_type in ('operator', 'api_token', 'member')),
   root_id text collate "C" not null,
+  view jsonb not null check (jsonb_typeof(view) = 'object'),
   via text not null check (via in ('link', 'token')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   last_seen_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
@@ -54,6 +56,7 @@ create table posthorn.console_links (
   made_by_id text collate "C" not null,
   root_type text not null check (root_type in ('operator', 'api_token', 'member')),
   root_id text collate "C" not null,
+  view jsonb not null check (jsonb_typeof(view) = 'object'),
   expires_at timestamptz(3) not null,
   primary key (workspace_id, id),
   foreign key (workspace_id, token_id) references posthorn.api_tokens on delete cascade,

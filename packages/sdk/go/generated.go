@@ -781,6 +781,15 @@ type Caller struct {
 	ExpiresAt *string `json:"expiresAt"`
 }
 
+// How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.
+type ConsoleTheme struct {
+	// a string matching the pattern ^#[0-9a-fA-F]{6}$
+	Accent      *string `json:"accent,omitempty"`
+	ColorScheme *string `json:"colorScheme,omitempty"`
+	// a number between 0 and 16
+	Radius *int64 `json:"radius,omitempty"`
+}
+
 type ConsoleLink struct {
 	// Opens the console once. Whoever opens it is signed in, so give it to nobody else.
 	URL string `json:"url"`
@@ -2667,11 +2676,20 @@ type CreateConsoleLinkParams struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// How many seconds the link waits to be opened. Default 600.
 	ExpiresInSeconds *int64 `json:"expiresInSeconds,omitempty"`
+	// Makes a link for a frame: it opens only within pages of these origins.
+	EmbedIn []string `json:"embedIn,omitempty"`
+	// The pages that exist for it. Default: all.
+	Pages []string `json:"pages,omitempty"`
+	// The only endpoints that exist for it, in every operation. It makes no endpoints, tokens and links, and publishes nothing.
+	EndpointIds []string      `json:"endpointIds,omitempty"`
+	Theme       *ConsoleTheme `json:"theme,omitempty"`
+	// Where it begins: a page, or a path below the workspace, that it may see.
+	To *string `json:"to,omitempty"`
 }
 
 // CreateConsoleLink: Create a console link
 //
-// A link that signs one browser in to the console, once. One that grants more than the caller may do is refused.
+// A link that signs one browser in to the console, once, or one frame of another page (`embedIn`). One that grants more than the caller may do is refused.
 //
 // Needs the permission `console:link`. Counts in the rate limit `rest_write`.
 func (client *Client) CreateConsoleLink(ctx context.Context, params CreateConsoleLinkParams) (*ConsoleLink, error) {

@@ -810,6 +810,15 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
+/** How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels. */
+export interface ConsoleTheme {
+  /** a string matching the pattern ^#[0-9a-fA-F]{6}$ */
+  readonly accent?: string
+  readonly colorScheme?: "light" | "dark" | "system"
+  /** a number between 0 and 16 */
+  readonly radius?: number
+}
+
 export interface ConsoleLink {
   /** Opens the console once. Whoever opens it is signed in, so give it to nobody else. */
   readonly url: string
@@ -1902,6 +1911,15 @@ export interface CreateConsoleLinkParams {
   readonly scopes?: ReadonlyArray<Scope>
   /** How many seconds the link waits to be opened. Default 600. */
   readonly expiresInSeconds?: number
+  /** Makes a link for a frame: it opens only within pages of these origins. */
+  readonly embedIn?: ReadonlyArray<string>
+  /** The pages that exist for it. Default: all. */
+  readonly pages?: ReadonlyArray<"overview" | "endpoints" | "deliveries" | "events" | "event-types" | "notifications" | "audit-log" | "members" | "api-tokens" | "connect">
+  /** The only endpoints that exist for it, in every operation. It makes no endpoints, tokens and links, and publishes nothing. */
+  readonly endpointIds?: ReadonlyArray<string>
+  readonly theme?: ConsoleTheme
+  /** Where it begins: a page, or a path below the workspace, that it may see. */
+  readonly to?: string
 }
 
 export interface ListConsoleSessionsParams {
@@ -2427,7 +2445,7 @@ export interface Operations {
   /**
    * Create a console link
    *
-   * A link that signs one browser in to the console, once. One that grants more than the caller may do is refused.
+   * A link that signs one browser in to the console, once, or one frame of another page (`embedIn`). One that grants more than the caller may do is refused.
    *
    * Needs the permission `console:link`. Counts in the rate limit `rest_write`.
    */

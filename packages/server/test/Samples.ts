@@ -6,6 +6,7 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { ContractEntry } from "@posthorn/api-contract/Contract"
+import { WHOLE_CONSOLE } from "@posthorn/domain/ConsoleView"
 import { Effect } from "effect"
 import { makeDelivery, observe, publish } from "./Fixtures.ts"
 import type { Entered, Loose } from "./TestServer.ts"
@@ -156,9 +157,9 @@ const makeSession = (ws: Entered) =>
     const sql = yield* SqlClient
     const [row] = yield* sql<{ id: string }>`
       insert into posthorn.console_sessions
-        (workspace_id, id, secret_hash, via, made_by_type, made_by_id, root_type, root_id, expires_at)
+        (workspace_id, id, secret_hash, via, made_by_type, made_by_id, root_type, root_id, view, expires_at)
       values (${ws.workspaceId}, posthorn.new_id('ses_'), sha256(${ws.slug}::bytea), 'link', 'operator', 'operator',
-        'operator', 'operator', now() + interval '1 day')
+        'operator', 'operator', ${JSON.stringify(WHOLE_CONSOLE)}::jsonb, now() + interval '1 day')
       on conflict (workspace_id, secret_hash) do update set ended_at = null
       returning id`
     return row!.id

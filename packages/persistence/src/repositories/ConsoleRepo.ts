@@ -5,16 +5,17 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import { ConsoleView } from "@posthorn/domain/ConsoleView"
 import type { ConsoleSessionId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { Role } from "@posthorn/domain/Permission"
 import { Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { Count, Id, Texts, Time } from "../client/internal/Columns.ts"
-import { all, execute, first, one } from "../client/Query.ts"
+import { all, counted, execute, first, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
-/** Whose rights a link or session has, and the chain behind it; see migrations/0006_console.sql. */
+/** Whose rights a link or session has, what it may see, and the chain behind it; see migrations/0006_console.sql. */
 const Grant = Schema.Struct({
   tokenId: Schema.NullOr(Id("token")),
   memberId: Schema.NullOr(Id("member")),
@@ -22,7 +23,8 @@ const Grant = Schema.Struct({
   sessionId: Schema.NullOr(Id("consoleSession")),
   operatorEpoch: Schema.NullOr(Schema.String),
   madeBy: Maker,
-  root: Maker
+  root: Maker,
+  view: ConsoleView
 })
 export type Grant = typeof Grant.Type
 
@@ -85,11 +87,11 @@ export const ListedSession = Schema.Struct({
 })
 export type ListedSession = typeof ListedSession.Type
 
-const Found = Schema.Struct({ memberId: Schema.NullOr(Id("member")), madeBy: Maker })
+const Found = Schema.Struct({ memberId: Schema.NullOr(Id("member")), madeBy: Maker, view: ConsoleView })
 const Ended = Schema.Struct({ id: Id("consoleSession"), wasOpen: Schema.Boolean })
 const Named = Schema.Struct({ id: Id("consoleSession") })
 
-/** The secret of one workspace's cookie, as a browser sends it. */
+/** The secret of one workspace's session, as a browser's cookie or an embedded page sends it. */
 export interface Asked {
   readonly slug: string
   readonly secretHash: Buffer
@@ -105,7 +107,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         sql.literal(`${table}.token_id as "tokenId", ${table}.member_id as "memberId", ${table}.permissions,
           ${table}.session_id as "sessionId", ${table}.operator_epoch as "operatorEpoch",
           json_build_object('type', ${table}.made_by_type, 'id', ${table}.made_by_id) as "madeBy",
-          json_build_object('type', ${table}.root_type, 'id', ${table}.root_id) as root`)
+          json_build_object('type', ${table}.root_type, 'id', ${table}.root_id) as root, ${table}.view`)
       const ofLink = grantOf("l")
       const ofSession = grantOf("s")
 
@@ -113,9 +115,19 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
       const latestEnd = (workspaceId: WorkspaceId, { sessionId }: Grant) =>
         sql`(select expires_at from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId})`
 
-      const columnsOf = ({ madeBy, memberId, operatorEpoch, permissions, root, sessionId, tokenId }: Grant) =>
-        sql`${tokenId}, ${memberId}, ${permissions as Array<string> | null}::text[], ${sessionId}, ${operatorEpoch},
-          ${madeBy.type}, ${madeBy.id}, ${root.type}, ${root.id}`
+      const columnsOf = (grant: Grant) => {
+        const { madeBy, memberId, operatorEpoch, permissions, root, sessionId, tokenId, view } = grant
+        return sql`${tokenId}, ${memberId}, ${permissions as Array<string> | null}::text[], ${sessionId}, ${operatorEpoch},
+          ${madeBy.type}, ${madeBy.id}, ${root.type}, ${root.id}, ${JSON.stringify(view)}::jsonb`
+      }
+
+      /** Whether the workspace has all of these endpoints. */
+      const haveEndpoints = (workspaceId: WorkspaceId, endpointIds: ReadonlyArray<string>) =>
+        Effect.map(
+          counted(sql)`select count(*)::integer as n from posthorn.endpoints
+          where workspace_id = ${workspaceId} and id = any(${endpointIds as Array<string>}::text[])`,
+          (n) => n === new Set(endpointIds).size
+        )
 
       /** Also removes links of the workspace that were not opened in time. */
       const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
@@ -125,7 +137,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           delete from posthorn.console_links where workspace_id = ${workspaceId} and expires_at < now()
         )
         insert into posthorn.console_links (workspace_id, id, code_hash, token_id, member_id, permissions, session_id,
-          operator_epoch, made_by_type, made_by_id, root_type, root_id, expires_at)
+          operator_epoch, made_by_type, made_by_id, root_type, root_id, view, expires_at)
         values (${workspaceId}, ${link.id}, ${link.codeHash}, ${columnsOf(link)},
           least(clock_timestamp() + ${link.lifeMs} * interval '1 millisecond', ${latestEnd(workspaceId, link)}))
         returning expires_at as "expiresAt"`,
@@ -160,7 +172,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           delete from posthorn.console_sessions where workspace_id = ${workspaceId} and expires_at < now()
         )
         insert into posthorn.console_sessions (workspace_id, id, secret_hash, via, token_id, member_id, permissions,
-          session_id, operator_epoch, made_by_type, made_by_id, root_type, root_id, expires_at)
+          session_id, operator_epoch, made_by_type, made_by_id, root_type, root_id, view, expires_at)
         values (${workspaceId}, ${session.id}, ${session.secretHash}, ${session.via}, ${columnsOf(session)},
           least(clock_timestamp() + interval '7 days', ${latestEnd(workspaceId, session)}))`
 
@@ -204,15 +216,15 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
 
       const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         first(sql, Found)`select member_id as "memberId",
-          json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy"
+          json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy", view
         from posthorn.console_sessions
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
-      /** A maker's valid sessions, without its newest `most`. */
-      const beyond = (workspaceId: WorkspaceId, madeBy: Maker, most: number) =>
+      /** A maker's valid sessions of one kind, embedded or not, without its newest `most`. */
+      const beyond = (workspaceId: WorkspaceId, madeBy: Maker, isEmbedded: boolean, most: number) =>
         all(sql, Named)`select id from posthorn.console_sessions
         where workspace_id = ${workspaceId} and made_by_type = ${madeBy.type} and made_by_id = ${madeBy.id}
-          and ended_at is null and expires_at > now()
+          and ended_at is null and expires_at > now() and (view -> 'embedIn' <> 'null') = ${isEmbedded}
         order by created_at desc, id desc offset ${most}`
 
       const touch = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
@@ -246,6 +258,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         find,
         findLinks,
         findSessions,
+        haveEndpoints,
         insertLink,
         insertSession,
         list,

@@ -1,5 +1,6 @@
 /** Statements of repositories: which token is touched and revoked, and which link and session is opened and ended. */
 import assert from "node:assert/strict"
+import { WHOLE_CONSOLE } from "@posthorn/domain/ConsoleView"
 import { newId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
 import { ApiTokensRepo } from "../../src/repositories/ApiTokensRepo.ts"
@@ -31,7 +32,8 @@ const GRANT: Grant = {
   sessionId: null,
   operatorEpoch: null,
   madeBy: { type: "operator", id: "operator" },
-  root: { type: "operator", id: "operator" }
+  root: { type: "operator", id: "operator" },
+  view: WHOLE_CONSOLE
 }
 
 /** 32 bytes, like a hash. */

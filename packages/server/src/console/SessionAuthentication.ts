@@ -1,5 +1,6 @@
 /**
- * Authenticates calls of the console: the cookie determines the caller of REST's operations.
+ * Authenticates calls of the console: the cookie, or the secret that an embedded page keeps in memory and sends as
+ * `x-console-session`, determines the caller of REST's operations. Neither is accepted in the other's place.
  *
  * Pages of other origins are refused: browsers tell where a request comes from (`Sec-Fetch-Site`), and a write also needs the
  * header `x-console`, which no foreign page can send. Bearer tokens are not accepted here. Source: spec §11.
@@ -14,6 +15,7 @@ import { Authentication } from "../gate/Authentication.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { type CookieSecret, makeCookies } from "./Cookies.ts"
 
+type SessionCaller = Extract<Caller, { readonly kind: "session" }>
 type Headers = HttpServerRequest.HttpServerRequest["headers"]
 
 const isSafe = (method: string) => method === "GET" || method === "HEAD"
@@ -21,6 +23,9 @@ const isSafe = (method: string) => method === "GET" || method === "HEAD"
 /** Whether the console's own page sent the request. */
 export const isOurs = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
   headers["sec-fetch-site"] === "same-origin" && (isSafe(method) || headers["x-console"] !== undefined)
+
+/** An embedded page sends no cookie. A request with this header is of such a page, whatever cookies come with it. */
+export const embeddedSecret = (headers: Headers): string | undefined => headers["x-console-session"]
 
 /**
  * The workspace whose session is meant: the one in the path. For operations without one: the one that `x-console` names, or the
@@ -43,31 +48,47 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
       const sessions = yield* ConsoleSessions
       const cookies = makeCookies(baseUrl)
 
-      const findIn = (slug: string, secrets: ReadonlyArray<CookieSecret>) =>
-        Effect.map(sessions.identify(secrets.filter(([each]) => each === slug)), ([session]) => session)
+      const secretsIn = (headers: Headers): ReadonlyArray<CookieSecret> => {
+        const embedded = embeddedSecret(headers)
+        return embedded === undefined
+          ? cookies.read(headers.cookie)
+          : [[headers["x-console"] ?? "", embedded]]
+      }
+
+      const identify = (headers: Headers, secrets: ReadonlyArray<CookieSecret>) =>
+        sessions.identify(secrets, { isEmbedded: embeddedSecret(headers) !== undefined })
+
+      const findIn = (slug: string, headers: Headers, secrets = secretsIn(headers)) =>
+        Effect.map(
+          identify(
+            headers,
+            secrets.filter(([each]) => each === slug)
+          ),
+          ([session]) => session
+        )
 
       /** The session that `x-console` names, and no other. */
-      const findNamed = (headers: Headers) => findIn(headers["x-console"] ?? "", cookies.read(headers.cookie))
+      const findNamed = (headers: Headers) => findIn(headers["x-console"] ?? "", headers)
 
       const find = (
         slug: string | undefined,
         headers: Headers
       ): Effect.Effect<ConsoleSession | undefined> => {
-        const secrets = cookies.read(headers.cookie)
-        return findIn(slugMeant(slug, headers, secrets) ?? "", secrets)
+        const secrets = secretsIn(headers)
+        return findIn(slugMeant(slug, headers, secrets) ?? "", headers, secrets)
       }
 
       const authenticate = (
         { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
         slug: string | undefined
-      ): Effect.Effect<Caller, Unauthorized | RateLimited> =>
+      ): Effect.Effect<SessionCaller, Unauthorized | RateLimited> =>
         Effect.flatMap(find(slug, headers), (session) =>
           session === undefined
             ? unauthorized(Option.getOrElse(remoteAddress, () => ""))
-            : Effect.succeed<Caller>({ kind: "session", session })
+            : Effect.succeed<SessionCaller>({ kind: "session", session })
         )
 
-      const all = (headers: Headers) => sessions.identify(cookies.read(headers.cookie))
+      const all = (headers: Headers) => identify(headers, secretsIn(headers))
 
       return { all, authenticate, cookies, findNamed } as const
     })

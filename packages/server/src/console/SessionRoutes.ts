@@ -2,7 +2,8 @@
  * Signing in to the console and out of it, and what its page needs before it can show anything:
  *
  *   POST   /console/link      `{code}` from a link: whom it signs in, and where; the link stays
- *   POST   /console/session   `{code}` from a link, or `{token}`: answers with the cookie
+ *   POST   /console/session   `{code}` from a link, or `{token}`: answers with the cookie; `{code, embedIn}` of an embedded page:
+ *                             answers with the secret, and no cookie
  *   GET    /console/session   the sessions of this browser with their rights, and the operator's name and colour
  *   DELETE /console/session   ends the session that `x-console` names
  *
@@ -11,6 +12,7 @@
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/ConsoleSessions"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
+import type { ConsoleView } from "@posthorn/domain/ConsoleView"
 import { ForeignOrigin, type InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
@@ -18,18 +20,25 @@ import { CurrentCall } from "../gate/CurrentCall.ts"
 import { clientKey, RateLimits } from "../gate/RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
-import { isOurs, SessionAuthentication } from "./SessionAuthentication.ts"
+import { embeddedSecret, isOurs, SessionAuthentication } from "./SessionAuthentication.ts"
 
-type Credential = { readonly code: string } | { readonly token: string }
+type Credential =
+  | { readonly code: string; readonly embedIn: ConsoleView["embedIn"] }
+  | { readonly token: string }
 
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.length <= 512
 
+const isOrigins = (value: unknown): value is ConsoleView["embedIn"] =>
+  value === null || (Array.isArray(value) && value.every(isText))
+
 const credentialOf = (text: string): Effect.Effect<Credential, InvalidRequest> => {
   try {
-    const { code, token, ...more } = JSON.parse(text) as Record<string, unknown>
-    if (Object.keys(more).length === 0 && isText(code) && token === undefined) return Effect.succeed({ code })
-    if (Object.keys(more).length === 0 && isText(token) && code === undefined)
+    const { code, embedIn = null, token, ...more } = JSON.parse(text) as Record<string, unknown>
+    const isWhole = Object.keys(more).length === 0
+    if (isWhole && isText(code) && token === undefined && isOrigins(embedIn))
+      return Effect.succeed({ code, embedIn })
+    if (isWhole && isText(token) && code === undefined && embedIn === null)
       return Effect.succeed({ token: token.trim() })
   } catch {
     // Falls through: text that is not JSON is refused like any other wrong shape.
@@ -43,7 +52,8 @@ const shownSession = (session: ConsoleSession) => ({
   workspace: { slug: session.workspaceSlug, name: session.workspaceName },
   actor: session.actor,
   permissions: [...session.permissions],
-  expiresAt: session.endsAt
+  expiresAt: session.endsAt,
+  ...session.view
 })
 
 /** A request from a foreign page shows that in one of these headers. A request with neither does not come from a browser. */
@@ -71,7 +81,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     const open = (credential: Credential) =>
       Effect.flatMap(CurrentCall, ({ traceId }) =>
         "code" in credential
-          ? sessions.openByCode(credential.code, traceId)
+          ? sessions.openByCode(credential.code, credential.embedIn, traceId)
           : sessions.openByToken(credential.token, traceId)
       )
 
@@ -84,8 +94,11 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       yield* limits.take("rest_write", `address:${clientKey(addressOf(asked))}`)
       const opened = yield* open(credential)
       if (opened === undefined) return yield* unauthorized(addressOf(asked))
+      const workspace = { slug: opened.workspaceSlug }
+      if ("code" in credential && credential.embedIn !== null)
+        return HttpServerResponse.unsafeJson({ workspace, secret: opened.secret }, { status: 201 })
       return HttpServerResponse.unsafeJson(
-        { workspace: { slug: opened.workspaceSlug } },
+        { workspace },
         {
           status: 201,
           headers: { "set-cookie": authentication.cookies.set(opened.workspaceSlug, opened.secret) }
@@ -116,7 +129,10 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)
       return HttpServerResponse.empty({
         status: 204,
-        headers: ended === undefined ? {} : { "set-cookie": authentication.cookies.clear(ended) }
+        headers:
+          ended === undefined || embeddedSecret(asked.headers) !== undefined
+            ? {}
+            : { "set-cookie": authentication.cookies.clear(ended) }
       })
     })
 

@@ -37,6 +37,10 @@ export const workspaceIdOf = (caller: Caller): string | null =>
 export const permissionsOf = (caller: Caller) =>
   caller.kind === "operator" ? EVERYTHING : openTo(caller).permissions
 
+/** The endpoints that exist for it; null: all. */
+export const endpointIdsOf = (caller: Caller) =>
+  caller.kind === "session" ? caller.session.view.endpointIds : null
+
 export const actorOf = (caller: Caller): Omit<Acting, "via"> =>
   caller.kind === "operator"
     ? { type: "operator", id: "operator", root: null, name: caller.operator.name }

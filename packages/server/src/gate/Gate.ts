@@ -24,6 +24,7 @@ import {
   actorOf,
   type Caller,
   countedAs,
+  endpointIdsOf,
   keyOf,
   lineageOf,
   openTo,
@@ -35,7 +36,7 @@ import { RateLimits } from "./RateLimits.ts"
 
 const operations = new Map(entries.map((entry) => [`${entry.method} ${entry.path}`, entry]))
 
-const operationOf = ({ method, path, prefix }: HttpRouter.Route<unknown, unknown>): ContractEntry =>
+export const operationOf = ({ method, path, prefix }: HttpRouter.Route<unknown, unknown>): ContractEntry =>
   operations.get(`${method} ${Option.isSome(prefix) ? path.slice(prefix.value.length) : path}`)!
 
 const isForbidden = ({ gate, rules: { permission } }: ContractEntry, caller: Caller) =>
@@ -84,7 +85,7 @@ const principalOf = ({ connection, traceId, via }: Call, caller: Caller, { id, s
   connection,
   workspaceId: id,
   workspaceSlug: slug,
-  endpointIds: null,
+  endpointIds: endpointIdsOf(caller),
   permissions: permissionsOf(caller),
   expiresAt: caller.kind === "operator" ? null : openTo(caller).expiresAt
 })

@@ -11,6 +11,7 @@ import { OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import * as Operators from "@posthorn/capabilities/Operators"
 import { issue } from "@posthorn/capabilities/TokenText"
+import { WHOLE_CONSOLE } from "@posthorn/domain/ConsoleView"
 import { newId } from "@posthorn/domain/Ids"
 import { permissions, permissionsOf as permissionsOfScopes } from "@posthorn/domain/Permission"
 import { TestPg } from "@posthorn/testkit/TestPg"
@@ -84,7 +85,8 @@ const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string })
     operatorEpoch: null,
     permissions: permissionsOfScopes(["webhook:list"]),
     endsAt: ENDS,
-    expiresAt: null
+    expiresAt: null,
+    view: WHOLE_CONSOLE
   }
   return { kind: "session", session }
 }
@@ -215,6 +217,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       const principal = {
         workspaceId: own.workspaceId,
         workspaceSlug: own.slug,
+        endpointIds: null,
         permissions: permissionsOfScopes(["webhook:list"]),
         traceId: "a".repeat(32)
       }
@@ -253,6 +256,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
           connection: null,
           workspaceId,
           workspaceSlug: slug,
+          endpointIds: null,
           actor: { type: "operator", id: "operator", via: "rest", root: null, name: null },
           lineage: { tokenId: null, sessionId: null, operatorEpoch: "" },
           callerKey: "operator",

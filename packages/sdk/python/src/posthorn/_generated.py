@@ -847,6 +847,15 @@ class Caller(TypedDict):
     expiresAt: str | None
 
 
+# How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.
+class ConsoleTheme(TypedDict):
+    # a string matching the pattern ^#[0-9a-fA-F]{6}$
+    accent: NotRequired[str]
+    colorScheme: NotRequired[Literal["light", "dark", "system"]]
+    # a number between 0 and 16
+    radius: NotRequired[int]
+
+
 class ConsoleLink(TypedDict):
     # Opens the console once. Whoever opens it is signed in, so give it to nobody else.
     url: str
@@ -2633,17 +2642,22 @@ class Operations:
         role: Role | Unset = UNSET,
         scopes: list[Scope] | Unset = UNSET,
         expires_in_seconds: int | Unset = UNSET,
+        embed_in: list[str] | Unset = UNSET,
+        pages: list[Literal["overview", "endpoints", "deliveries", "events", "event-types", "notifications", "audit-log", "members", "api-tokens", "connect"]] | Unset = UNSET,
+        endpoint_ids: list[str] | Unset = UNSET,
+        theme: ConsoleTheme | Unset = UNSET,
+        to: str | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> ConsoleLink:
         """Create a console link
 
-        A link that signs one browser in to the console, once. One that grants more than the caller may do is refused.
+        A link that signs one browser in to the console, once, or one frame of another page (`embedIn`). One that grants more than the caller may do is refused.
 
         Needs the permission `console:link`. Counts in the rate limit `rest_write`.
         """
         return self._call(
             OPERATIONS["createConsoleLink"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "memberId": member_id, "role": role, "scopes": scopes, "expiresInSeconds": expires_in_seconds},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "memberId": member_id, "role": role, "scopes": scopes, "expiresInSeconds": expires_in_seconds, "embedIn": embed_in, "pages": pages, "endpointIds": endpoint_ids, "theme": theme, "to": to},
             on_answer,
         )
 
@@ -3919,17 +3933,22 @@ class AsyncOperations:
         role: Role | Unset = UNSET,
         scopes: list[Scope] | Unset = UNSET,
         expires_in_seconds: int | Unset = UNSET,
+        embed_in: list[str] | Unset = UNSET,
+        pages: list[Literal["overview", "endpoints", "deliveries", "events", "event-types", "notifications", "audit-log", "members", "api-tokens", "connect"]] | Unset = UNSET,
+        endpoint_ids: list[str] | Unset = UNSET,
+        theme: ConsoleTheme | Unset = UNSET,
+        to: str | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> ConsoleLink:
         """Create a console link
 
-        A link that signs one browser in to the console, once. One that grants more than the caller may do is refused.
+        A link that signs one browser in to the console, once, or one frame of another page (`embedIn`). One that grants more than the caller may do is refused.
 
         Needs the permission `console:link`. Counts in the rate limit `rest_write`.
         """
         return await self._call(
             OPERATIONS["createConsoleLink"],
-            {"workspace": workspace, "idempotencyKey": idempotency_key, "memberId": member_id, "role": role, "scopes": scopes, "expiresInSeconds": expires_in_seconds},
+            {"workspace": workspace, "idempotencyKey": idempotency_key, "memberId": member_id, "role": role, "scopes": scopes, "expiresInSeconds": expires_in_seconds, "embedIn": embed_in, "pages": pages, "endpointIds": endpoint_ids, "theme": theme, "to": to},
             on_answer,
         )
 
