@@ -217,7 +217,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
             order by r.id desc limit ${SCAN_LIMIT}) r)`
 
       const matching = ({ kind, path, value }: PayloadValue, hidden: ReadonlyArray<string> = []) =>
-        sql`r.bytes_before < ${scanBytes(path)} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
+        sql`r.bytes_before < ${scanBytes(path)} and not (r.event_type ^@ any (${hidden as Array<string>}::text[]))
           and posthorn.stands_at(r.payload::json, ${path as Array<string>}::text[], ${kind}, ${value})`
 
       /** Where a page filtered by payload stopped at its limit, if there are rows beyond. */

@@ -59,7 +59,7 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
           ) n`
         const ofTypes = sql`select e.id from (
             select distinct t.event_type, t.id from (select * from types limit ${MOST_TYPES}) t
-            where not t.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[])
+            where not t.event_type ^@ any (${hidden as Array<string>}::text[])
             order by t.id desc limit ${most}
           ) t cross join lateral (
             select e.id from posthorn.events e
