@@ -1,6 +1,7 @@
 /** `posthorn why EVENT_ID [ENDPOINT_ID]`: which endpoints got an event, why the others did not, and what to do. */
 import type { RoutingReason } from "@posthorn/domain/States"
 import { Array, Effect, Option } from "effect"
+import { counted } from "../command/Counted.ts"
 import { given, type Paging, showList } from "./Lists.ts"
 import { Posthorn } from "./Posthorn.ts"
 
@@ -51,7 +52,7 @@ const around = (eventType: string, since: string) => (routes: ReadonlyArray<Rout
   const next = nextOf(endpoint, since)
   const steps = [...new Set(groups.flatMap((group) => next[group[0].reason] ?? []))]
   return [
-    `${eventType} of ${since}, ${isAll ? "" : "these "}${routes.length} endpoints: ${counts.join(", ")}.`,
+    `${eventType} of ${since}, ${isAll ? "" : "these "}${counted(routes.length, "endpoint")}: ${counts.join(", ")}.`,
     steps.map((step) => `→ ${step}`).join("\n")
   ] as const
 }

@@ -127,6 +127,8 @@ const starts = (endpoint: EndpointDetail, from = "") => [
   { id: "30d", label: "The last 30 days", ms: Date.now() - 720 * HOUR_MS }
 ]
 
+const usual = (choices: ReturnType<typeof starts>) => choices.find(({ id }) => id !== "1h")!
+
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString()} ${count === 1 ? one : many}`
 
@@ -219,12 +221,11 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
   const { from, unsent } = useSearch({ from: "/w/$slug/endpoints/$endpointId/recover" })
   const choices = useMemo(() => starts(endpoint, from), [endpoint.id, endpoint.missedEvents.since, from])
   const [includeMissed, setIncludeMissed] = useState(true)
-  const [chosen, setChosen] = useState(
-    unsent === undefined || from !== undefined ? choices.find(({ id }) => id !== "1h")!.id : "7d"
-  )
+  const [chosen, setChosen] = useState(unsent === undefined || from !== undefined ? usual(choices).id : "7d")
   const [includeUnsent, setIncludeUnsent] = useState(unsent !== undefined)
   const since = useMemo(
-    () => new Date(choices.find(({ id }) => id === chosen)!.ms).toISOString(),
+    // A choice goes when what was missed was made up for meanwhile.
+    () => new Date((choices.find(({ id }) => id === chosen) ?? usual(choices)).ms).toISOString(),
     [choices, chosen]
   )
   const { counted, error } = useCount(endpoint.id, since, includeMissed, includeUnsent)
