@@ -11,6 +11,60 @@ create domain posthorn.kept_headers as text CHECK ((octet_length(VALUE) <= 8192)
 create domain posthorn.ordinal as smallint CHECK ((VALUE >= 1));
 create domain posthorn.sent_url as text CHECK ((length(VALUE) <= 2048));
 
+create table posthorn.alert_counts (
+  workspace_id text collate "C" not null,
+  cause text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  times integer not null default 0,
+  constraint alert_counts_pkey PRIMARY KEY (workspace_id, cause, endpoint_id),
+  constraint alert_counts_workspace_id_cause_fkey FOREIGN KEY (workspace_id, cause) REFERENCES posthorn.alert_hours(workspace_id, cause) ON DELETE CASCADE
+);
+
+create table posthorn.alert_hours (
+  workspace_id text collate "C" not null,
+  cause text collate "C" not null,
+  began_at timestamp(3) with time zone not null,
+  told integer not null default 0,
+  constraint alert_hours_pkey PRIMARY KEY (workspace_id, cause),
+  constraint alert_hours_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX alert_hours_oldest ON posthorn.alert_hours USING btree (began_at);
+
+create table posthorn.alert_notes (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null default posthorn.new_id('not_'::text),
+  cause text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint alert_notes_pkey PRIMARY KEY (workspace_id, id),
+  constraint alert_notes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+
+create table posthorn.alerts (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null default posthorn.new_id('alr_'::text),
+  kind text collate "C" not null,
+  cause text collate "C" not null,
+  recipient text not null,
+  endpoint_id text collate "C",
+  happened_at timestamp(3) with time zone not null,
+  digest jsonb,
+  state text collate "C" not null default 'pending'::text,
+  attempts smallint not null default 0,
+  last_error text,
+  due_at timestamp(3) with time zone not null default clock_timestamp(),
+  sent_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint alerts_pkey PRIMARY KEY (workspace_id, id),
+  constraint alerts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint alerts_kind_check CHECK ((kind = ANY (ARRAY['email'::text, 'slack'::text]))),
+  constraint alerts_last_error_check CHECK ((length(last_error) <= 200)),
+  constraint alerts_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
+);
+CREATE INDEX alerts_age ON posthorn.alerts USING btree (created_at);
+CREATE INDEX alerts_newest ON posthorn.alerts USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX alerts_pending ON posthorn.alerts USING btree (workspace_id, kind, due_at) WHERE (state = 'pending'::text);
+
 create table posthorn.api_tokens (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -625,9 +679,12 @@ create table posthorn.workspaces (
   publish_per_minute integer,
   used_up text,
   policy jsonb,
+  alerts jsonb not null default '[]'::jsonb,
+  alert_secrets bytea,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_slug_key UNIQUE (slug),
+  constraint workspaces_alerts_check CHECK ((jsonb_typeof(alerts) = 'array'::text)),
   constraint workspaces_bytes_limit_check CHECK ((bytes_limit >= 1)),
   constraint workspaces_endpoints_limit_check CHECK ((endpoints_limit >= 1)),
   constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
@@ -739,6 +796,7 @@ create type posthorn.waiting as (
 -- posthorn.actor_json(actor text) returns json
 -- posthorn.actor_text(type text, id text, via text) returns text
 -- posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
+-- posthorn.alerting_workspaces(of_kind text, past text, most integer) returns SETOF text
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
 -- posthorn.apply_keys(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text, named json DEFAULT NULL::json) returns posthorn.audience
@@ -749,6 +807,7 @@ create type posthorn.waiting as (
 -- posthorn.choices_text(named_ids text[], retry boolean) returns text
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.clear_doubt(shards smallint[], present_owner text) returns SETOF smallint
+-- posthorn.close_alert_hours(most integer) returns integer
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
@@ -770,6 +829,7 @@ create type posthorn.waiting as (
 -- posthorn.fingerprint(event_type text, payload text, named_ids text[], retry boolean) returns bytea
 -- posthorn.first_failing(explained text, conditions integer, judged posthorn.judged_payload) returns integer
 -- posthorn.first_of_endpoints(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_ready boolean, is_last boolean)
+-- posthorn.fold_alerts(workspace text, most integer) returns integer
 -- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
@@ -786,6 +846,7 @@ create type posthorn.waiting as (
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT recovered integer, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
 -- posthorn.made_up_for(workspace text, endpoint text, event text, source text, replay text) returns TABLE(created_at timestamp with time zone, delivery_id text)
+-- posthorn.make_alerts(workspace text, happened text, endpoint text, at timestamp with time zone, summed jsonb) returns void
 -- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
@@ -801,6 +862,8 @@ create type posthorn.waiting as (
 -- posthorn.newest_of_type(wanted text, most integer, most_bytes integer, OUT id text, OUT workspace text, OUT payload text) returns SETOF record
 -- posthorn.next_due(shards smallint[]) returns bigint
 -- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
+-- posthorn.note_alert(workspace text, happened text, facts jsonb) returns void
+-- posthorn.noted_workspaces(past text, most integer) returns SETOF text
 -- posthorn.notify_if_asleep(shards smallint[]) returns void
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.open_publishers(shards smallint[]) returns text
@@ -831,6 +894,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_endpoint(workspace text, endpoint text, most integer) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 -- posthorn.remove_of_endpoint(workspace text, endpoint text, most integer) returns boolean
+-- posthorn.remove_old_alerts(kept interval, most integer) returns integer
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_deviations(most integer) returns integer

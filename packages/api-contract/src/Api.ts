@@ -6,6 +6,7 @@
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
+import { AlertsApi } from "./Alerts.ts"
 import { ApiTokensApi } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
 import { CallerApi } from "./Callers.ts"
@@ -48,6 +49,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(RoutingApi)
   .add(CatalogueApi)
   .add(NotificationsApi)
+  .add(AlertsApi)
   .add(MembersApi)
   .add(ApiTokensApi)
   .add(AuditEventsApi)

@@ -43,6 +43,7 @@ export const problems = {
   LimitReached: { status: 409, title: "There are as many as there may be" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
   ExternalIdTaken: { status: 409, title: "The external id is taken" },
+  EmailNotConfigured: { status: 409, title: "No e-mail can be sent" },
   MemberEmailTaken: { status: 409, title: "The email address is taken" },
   PreconditionFailed: { status: 412, title: "It is not what If-Match asks for" },
   PayloadTooLarge: { status: 413, title: "The request body is too large" },

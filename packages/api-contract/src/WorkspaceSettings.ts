@@ -1,11 +1,14 @@
 /** What holds for all endpoints of a workspace that say nothing else. Source: spec §4.3. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { ALERTS_MOST, Alert, SentAlert } from "@posthorn/domain/Alerts"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
+import { EmailNotConfigured } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { PolicyOrNull } from "./EndpointShapes.ts"
 import { NullOr } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
 import { Slug, strictRequest } from "./Shapes.ts"
 
 export const WorkspaceSettings = Schema.Struct({
@@ -13,14 +16,25 @@ export const WorkspaceSettings = Schema.Struct({
     DeliveryPolicy,
     "The delivery policy of its endpoints; null when all of it is the default.",
     null
-  )
+  ),
+  alerts: Schema.Array(Alert).annotations({
+    description: "Whom to tell what, by e-mail or Slack.",
+    examples: [[]]
+  })
 }).annotations({
   identifier: "WorkspaceSettings",
   description: "What holds for all endpoints of the workspace that say nothing else."
 })
 export type WorkspaceSettings = typeof WorkspaceSettings.Type
 
-const UpdateWorkspaceSettings = Schema.Struct({ policy: Schema.optional(PolicyOrNull) }).annotations({
+const UpdateWorkspaceSettings = Schema.Struct({
+  policy: Schema.optional(PolicyOrNull),
+  alerts: Schema.optional(
+    Schema.Array(SentAlert)
+      .pipe(Schema.maxItems(ALERTS_MOST))
+      .annotations({ description: "Whom to tell what, at most 10; replaced whole.", examples: [[]] })
+  )
+}).annotations({
   identifier: "UpdateWorkspaceSettings",
   examples: [{ policy: { retries: { kind: "patient" } } }]
 })
@@ -47,10 +61,11 @@ const updateWorkspaceSettings = HttpApiEndpoint.patch("updateWorkspaceSettings",
   .setPath(inWorkspace)
   .setPayload(strictRequest(UpdateWorkspaceSettings))
   .addSuccess(WorkspaceSettings)
+  .addError(failure(EmailNotConfigured))
   .annotate(OpenApi.Summary, "Update the workspace's settings")
   .annotate(
     OpenApi.Description,
-    "A policy is replaced whole, and holds for attempts begun or recorded from now on; times that are set stay."
+    "`policy` and `alerts` are replaced whole. A policy holds for attempts begun or recorded from now on; times that are set stay. A Slack alert's `url` is never shown: send back its `fingerprint`."
   )
   .annotateContext(
     operation({

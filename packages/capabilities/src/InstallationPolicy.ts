@@ -19,6 +19,8 @@ export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/Inst
     readonly outgoing: { readonly proxy: Proxy | null; readonly userAgent: string }
     /** How long events are kept. Defaults to 30 days. */
     readonly historyMs: number
+    /** Whether workers can send e-mail. Defaults to false. */
+    readonly sendsEmail?: boolean | undefined
     /** The unit of retries, and of the pauses between probes. Defaults to 30,000. */
     readonly retryDelayMs: number
   }

@@ -1,12 +1,12 @@
 /**
- * Changing the master key: re-encrypts every signing secret, and the secrets of requests, with the newest key.
+ * Changing the master key: re-encrypts every signing secret, the secrets of requests, and the Slack URLs of alerts, with the newest key.
  *
  * It works in batches, by key, and skips secrets that the newest key sealed, so it can be stopped at any time and run again. A
  * concurrent rotation wins. Secrets that no key opens are left unchanged and reported.
  * Source: spec §3.3 and docs/settings.md (ENCRYPTION_KEY).
  */
 import { SecretBox, type SecretRow } from "@posthorn/persistence/client/SecretBox"
-import { type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
+import { type SealedAlerts, type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Effect } from "effect"
 
 const BATCH = 500
@@ -14,7 +14,7 @@ const BATCH = 500
 interface ReEncrypted {
   readonly endpoints: number
   readonly sealed: number
-  /** Endpoints with a secret that no key opens. */
+  /** Endpoints, and workspaces with alerts, with a secret that no key opens. */
   readonly unreadable: ReadonlyArray<string>
 }
 
@@ -41,6 +41,13 @@ export const reEncryptAll = Effect.gen(function* () {
       return (yield* secrets.replace(row, { secret, previousSecret, requestSecrets })) ? "sealed" : "current"
     }).pipe(Effect.catchTag("SecretUnreadable", () => Effect.succeed("unreadable" as const)))
 
+  const reSealAlerts = (row: SealedAlerts): Effect.Effect<Outcome> =>
+    Effect.gen(function* () {
+      const sealed = yield* anew({ workspaceId: row.workspaceId, of: "alerts" }, row.alertSecrets)
+      if (sealed === row.alertSecrets) return "current"
+      return (yield* secrets.replaceAlerts(row, sealed)) ? "sealed" : "current"
+    }).pipe(Effect.catchTag("SecretUnreadable", () => Effect.succeed("unreadable" as const)))
+
   const unreadable: Array<string> = []
   let [endpoints, sealed] = [0, 0]
   let rows: ReadonlyArray<SealedRow> = []
@@ -54,5 +61,11 @@ export const reEncryptAll = Effect.gen(function* () {
       if (outcome === "unreadable") unreadable.push(row.endpointId)
     }
   } while (rows.length === BATCH)
+  let alerting: ReadonlyArray<SealedAlerts> = []
+  do {
+    alerting = yield* secrets.alertsAfter(alerting.at(-1)?.workspaceId ?? "", BATCH)
+    for (const row of alerting)
+      if ((yield* reSealAlerts(row)) === "unreadable") unreadable.push(row.workspaceId)
+  } while (alerting.length === BATCH)
   return { endpoints, sealed, unreadable } satisfies ReEncrypted
 }).pipe(Effect.withSpan("ReEncryption.reEncryptAll"))

@@ -294,6 +294,12 @@ export class MemberEmailTaken extends plain<MemberEmailTaken>()(
   "A member of this workspace has this email address already: update that member, or use another address."
 ) {}
 
+/** An alert by e-mail is set up where nothing sends e-mail. */
+export class EmailNotConfigured extends plain<EmailNotConfigured>()(
+  "EmailNotConfigured",
+  "This installation sends no e-mail: ask its operator to set SMTP_URL and SMTP_FROM, or use Slack."
+) {}
+
 /** Another endpoint of the workspace has this external id. */
 export class ExternalIdTaken extends plain<ExternalIdTaken>()(
   "ExternalIdTaken",
@@ -391,6 +397,7 @@ export class Stopping extends ServiceUnavailable {
 export type PublicError =
   | ApiTokenNotFound
   | ConsoleSessionNotFound
+  | EmailNotConfigured
   | EventNotFound
   | EventInDelivery
   | EventPurged

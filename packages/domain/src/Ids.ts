@@ -14,6 +14,7 @@ export const prefixes = {
   token: "tok_",
   audit: "aud_",
   notification: "ntf_",
+  alert: "alr_",
   member: "mem_",
   consoleLink: "lnk_",
   consoleSession: "ses_",
@@ -36,6 +37,7 @@ export type EventId = Id<"event">
 export type TokenId = Id<"token">
 export type AuditEventId = Id<"audit">
 export type NotificationId = Id<"notification">
+export type AlertId = Id<"alert">
 export type MemberId = Id<"member">
 export type ConsoleSessionId = Id<"consoleSession">
 export type ReplayId = Id<"replay">

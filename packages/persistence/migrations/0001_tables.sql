@@ -37,6 +37,9 @@ create table posthorn.workspaces (
   used_up text check (used_up in ('waiting', 'bytes')),
   -- Null: the default. Validated by its writers.
   policy jsonb,
+  -- Whom to tell what (0014_alerts.sql), and the URLs of those who are told by Slack, sealed as one text. Validated by its writers.
+  alerts jsonb not null default '[]' check (jsonb_typeof(alerts) = 'array'),
+  alert_secrets bytea,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
 );
 

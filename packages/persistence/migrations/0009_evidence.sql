@@ -138,7 +138,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     ('attempts', '{}'::text[]),
     ('audit_events', '{}'),
     ('operator_audit_events', '{}'),
-    ('workspaces', '{name,waiting_limit,bytes_limit,endpoints_limit,tokens_limit,publish_per_minute,used_up,policy}'),
+    ('workspaces', '{name,waiting_limit,bytes_limit,endpoints_limit,tokens_limit,publish_per_minute,used_up,policy,alerts,alert_secrets}'),
     ('endpoints', '{url,description,event_types,external_id,metadata,policy,request,request_secrets,filter,filter_path,filter_program,filter_weight,
       enabled,disabled_reason,disabled_at,consecutive_failures,failing_since,generation,secret,previous_secret,previous_secret_expires_at,public_key,
       previous_public_key,updated_at}'),

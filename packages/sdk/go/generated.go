@@ -46,6 +46,8 @@ type FleetWorkspace struct {
 type WorkspaceSettings struct {
 	// The delivery policy of its endpoints; null when all of it is the default.
 	Policy *DeliveryPolicy `json:"policy"`
+	// Whom to tell what, by e-mail or Slack.
+	Alerts []any `json:"alerts"`
 }
 
 // When to try again, how fast, and when to stop. What is left out is the workspace's, or the default.
@@ -694,6 +696,28 @@ type Notification struct {
 	CreatedAt string `json:"createdAt"`
 }
 
+// One message of an alert.
+type ToldAlert struct {
+	// Its id; newer ones are greater.
+	ID string `json:"id"`
+	// How it is sent.
+	Kind string `json:"kind"`
+	// What happened.
+	On string `json:"on"`
+	// The address, or the fingerprint of the Slack URL.
+	To string `json:"to"`
+	// `failed`: refused for good, tried as often as a delivery, or no longer wanted.
+	State string `json:"state"`
+	// How often it was tried.
+	Attempts int64 `json:"attempts"`
+	// Why the latest attempt failed.
+	LastError *string `json:"lastError"`
+	// RFC 3339 in UTC with milliseconds.
+	CreatedAt string `json:"createdAt"`
+	// Null until it is sent.
+	SentAt *string `json:"sentAt"`
+}
+
 // A person who may use the console.
 type Member struct {
 	// Its id; newer ones are greater.
@@ -880,6 +904,51 @@ type DisableAfter3 struct {
 type DisableAfter4 struct {
 	// Not by failures.
 	Kind string `json:"kind"`
+}
+
+type AlertSetting2 struct {
+	// By e-mail.
+	Kind string `json:"kind"`
+	// An address in plain letters; at most 254 characters.
+	To string `json:"to"`
+	// `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+	On []string `json:"on"`
+}
+
+type AlertSetting3 struct {
+	// By Slack.
+	Kind string `json:"kind"`
+	// 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one.
+	Fingerprint string `json:"fingerprint"`
+	// `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+	On []string `json:"on"`
+}
+
+type SentAlertSetting2 struct {
+	// By e-mail.
+	Kind string `json:"kind"`
+	// An address in plain letters; at most 254 characters.
+	To string `json:"to"`
+	// `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+	On []string `json:"on"`
+}
+
+type SentAlertSetting3 struct {
+	// By Slack.
+	Kind string `json:"kind"`
+	// 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one.
+	Fingerprint string `json:"fingerprint"`
+	// `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+	On []string `json:"on"`
+}
+
+type SentAlertSetting4 struct {
+	// By Slack.
+	Kind string `json:"kind"`
+	// The address of an incoming webhook of Slack, under the rules for an endpoint's `url`. Never shown.
+	URL string `json:"url"`
+	// `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+	On []string `json:"on"`
 }
 
 // The workspace.
@@ -1243,6 +1312,7 @@ type UpdateWorkspaceParamsLimits struct {
 const (
 	TagApiTokenNotFound             = "ApiTokenNotFound"
 	TagConsoleSessionNotFound       = "ConsoleSessionNotFound"
+	TagEmailNotConfigured           = "EmailNotConfigured"
 	TagEventInDelivery              = "EventInDelivery"
 	TagEventNotFound                = "EventNotFound"
 	TagEventPurged                  = "EventPurged"
@@ -1399,13 +1469,15 @@ type UpdateWorkspaceSettingsParams struct {
 	Workspace *string `json:"workspace,omitempty"`
 	// When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.
 	Policy *DeliveryPolicy `json:"policy,omitempty"`
+	// Whom to tell what, at most 10; replaced whole.
+	Alerts []any `json:"alerts,omitempty"`
 	// Members that are sent as null, such as "description".
 	Null []string `json:"-"`
 }
 
 // UpdateWorkspaceSettings: Update the workspace's settings
 //
-// A policy is replaced whole, and holds for attempts begun or recorded from now on; times that are set stay.
+// `policy` and `alerts` are replaced whole. A policy holds for attempts begun or recorded from now on; times that are set stay. A Slack alert's `url` is never shown: send back its `fingerprint`.
 //
 // Needs the permission `workspace:update`. Counts in the rate limit `rest_write`.
 func (client *Client) UpdateWorkspaceSettings(ctx context.Context, params UpdateWorkspaceSettingsParams) (*WorkspaceSettings, error) {
@@ -2435,6 +2507,25 @@ func (client *Client) MarkNotificationRead(ctx context.Context, params MarkNotif
 	return &answer, nil
 }
 
+// ListAlertsParams are what ListAlerts takes.
+type ListAlertsParams struct {
+	// The workspace's slug.
+	Workspace *string `json:"workspace,omitempty"`
+	// How many items at most. Anything that is no integer means 50; out of range is clamped.
+	Limit *int64 `json:"limit,omitempty"`
+	// The `nextCursor` of the page before; one that does not decode gives an empty page.
+	Cursor *string `json:"cursor,omitempty"`
+}
+
+// ListAlerts: List what was told by e-mail and Slack
+//
+// Newest first. What is told to whom is set in the workspace's settings.
+//
+// Needs the permission `workspace:read`. Counts in the rate limit `rest_read`.
+func (client *Client) ListAlerts(ctx context.Context, params ListAlertsParams) *Iterator[ToldAlert] {
+	return list[ToldAlert](ctx, client, operations["listAlerts"], params)
+}
+
 // ListMembersParams are what ListMembers takes.
 type ListMembersParams struct {
 	// The workspace's slug.
@@ -2785,6 +2876,7 @@ var operations = map[string]operation{
 	"getEventTypeDocument":        {"GET", "/workspaces/{workspace}/event-type-document", []string{"format"}, nil, 0},
 	"listNotifications":           {"GET", "/workspaces/{workspace}/notifications", []string{"limit", "cursor"}, nil, 0},
 	"markNotificationRead":        {"POST", "/workspaces/{workspace}/notifications/{notificationId}/read", nil, []string{"idempotencyKey"}, 0},
+	"listAlerts":                  {"GET", "/workspaces/{workspace}/alerts", []string{"limit", "cursor"}, nil, 0},
 	"listMembers":                 {"GET", "/workspaces/{workspace}/members", []string{"limit", "cursor"}, nil, 0},
 	"addMember":                   {"POST", "/workspaces/{workspace}/members", nil, []string{"idempotencyKey"}, 2},
 	"updateMember":                {"PATCH", "/workspaces/{workspace}/members/{memberId}", nil, nil, 2},

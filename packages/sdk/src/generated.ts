@@ -44,6 +44,8 @@ export interface FleetWorkspace {
 export interface WorkspaceSettings {
   /** The delivery policy of its endpoints; null when all of it is the default. */
   readonly policy: DeliveryPolicy | null
+  /** Whom to tell what, by e-mail or Slack. */
+  readonly alerts: ReadonlyArray<AlertSetting>
 }
 
 /** When to try again, how fast, and when to stop. What is left out is the workspace's, or the default. */
@@ -75,6 +77,12 @@ export interface RateLimit {
 
 /** When failures disable the endpoint. */
 export type DisableAfter = DisableAfter2 | DisableAfter3 | DisableAfter4
+
+/** Whom to tell what. */
+export type AlertSetting = AlertSetting2 | AlertSetting3
+
+/** Whom to tell what; Slack by `url`, or by the `fingerprint` of the stored one. */
+export type SentAlertSetting = SentAlertSetting2 | SentAlertSetting3 | SentAlertSetting4
 
 /** A workspace at a glance. */
 export interface WorkspaceOverviewDto {
@@ -717,6 +725,28 @@ export interface Notification {
   readonly createdAt: string
 }
 
+/** One message of an alert. */
+export interface ToldAlert {
+  /** Its id; newer ones are greater. */
+  readonly id: string
+  /** How it is sent. */
+  readonly kind: "email" | "slack"
+  /** What happened. */
+  readonly on: "endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered"
+  /** The address, or the fingerprint of the Slack URL. */
+  readonly to: string
+  /** `failed`: refused for good, tried as often as a delivery, or no longer wanted. */
+  readonly state: "pending" | "sent" | "failed"
+  /** How often it was tried. */
+  readonly attempts: number
+  /** Why the latest attempt failed. */
+  readonly lastError: string | null
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly createdAt: string
+  /** Null until it is sent. */
+  readonly sentAt: string | null
+}
+
 /** A person who may use the console. */
 export interface Member {
   /** Its id; newer ones are greater. */
@@ -909,6 +939,51 @@ export interface DisableAfter3 {
 export interface DisableAfter4 {
   /** Not by failures. */
   readonly kind: "never"
+}
+
+export interface AlertSetting2 {
+  /** By e-mail. */
+  readonly kind: "email"
+  /** An address in plain letters; at most 254 characters. */
+  readonly to: string
+  /** `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end. */
+  readonly on: ReadonlyArray<"endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered">
+}
+
+export interface AlertSetting3 {
+  /** By Slack. */
+  readonly kind: "slack"
+  /** 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one. */
+  readonly fingerprint: string
+  /** `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end. */
+  readonly on: ReadonlyArray<"endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered">
+}
+
+export interface SentAlertSetting2 {
+  /** By e-mail. */
+  readonly kind: "email"
+  /** An address in plain letters; at most 254 characters. */
+  readonly to: string
+  /** `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end. */
+  readonly on: ReadonlyArray<"endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered">
+}
+
+export interface SentAlertSetting3 {
+  /** By Slack. */
+  readonly kind: "slack"
+  /** 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one. */
+  readonly fingerprint: string
+  /** `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end. */
+  readonly on: ReadonlyArray<"endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered">
+}
+
+export interface SentAlertSetting4 {
+  /** By Slack. */
+  readonly kind: "slack"
+  /** The address of an incoming webhook of Slack, under the rules for an endpoint's `url`. Never shown. */
+  readonly url: string
+  /** `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end. */
+  readonly on: ReadonlyArray<"endpoint.failing" | "endpoint.disabled" | "delivery.dead_lettered">
 }
 
 /** The workspace. */
@@ -1315,6 +1390,8 @@ export interface UpdateWorkspaceSettingsParams {
   readonly workspace?: string
   /** When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default. */
   readonly policy?: DeliveryPolicy | null
+  /** Whom to tell what, at most 10; replaced whole. */
+  readonly alerts?: ReadonlyArray<SentAlertSetting>
 }
 
 export interface GetOverviewParams {
@@ -1789,6 +1866,15 @@ export interface MarkNotificationReadParams {
   readonly idempotencyKey?: string
 }
 
+export interface ListAlertsParams {
+  /** The workspace's slug. */
+  readonly workspace?: string
+  /** How many items at most. Anything that is no integer means 50; out of range is clamped. */
+  readonly limit?: number
+  /** The `nextCursor` of the page before; one that does not decode gives an empty page. */
+  readonly cursor?: string
+}
+
 export interface ListMembersParams {
   /** The workspace's slug. */
   readonly workspace?: string
@@ -1942,6 +2028,7 @@ export interface EndConsoleSessionParams {
 export type ErrorTag = 
   | "ApiTokenNotFound"
   | "ConsoleSessionNotFound"
+  | "EmailNotConfigured"
   | "EventInDelivery"
   | "EventNotFound"
   | "EventPurged"
@@ -2029,7 +2116,7 @@ export interface Operations {
   /**
    * Update the workspace's settings
    *
-   * A policy is replaced whole, and holds for attempts begun or recorded from now on; times that are set stay.
+   * `policy` and `alerts` are replaced whole. A policy holds for attempts begun or recorded from now on; times that are set stay. A Slack alert's `url` is never shown: send back its `fingerprint`.
    *
    * Needs the permission `workspace:update`. Counts in the rate limit `rest_write`.
    */
@@ -2363,6 +2450,14 @@ export interface Operations {
    */
   readonly markNotificationRead: (params: MarkNotificationReadParams, options?: CallOptions) => Promise<Notification>
   /**
+   * List what was told by e-mail and Slack
+   *
+   * Newest first. What is told to whom is set in the workspace's settings.
+   *
+   * Needs the permission `workspace:read`. Counts in the rate limit `rest_read`.
+   */
+  readonly listAlerts: (params?: ListAlertsParams, options?: CallOptions) => Listed<ToldAlert>
+  /**
    * List members
    *
    * Forward on id, so in the order they were added.
@@ -2518,6 +2613,7 @@ export const operations = {
   getEventTypeDocument: ["GET", "/workspaces/{workspace}/event-type-document", ["format"], [], 0, false],
   listNotifications: ["GET", "/workspaces/{workspace}/notifications", ["limit","cursor"], [], 0, true],
   markNotificationRead: ["POST", "/workspaces/{workspace}/notifications/{notificationId}/read", [], ["idempotencyKey"], 0, false],
+  listAlerts: ["GET", "/workspaces/{workspace}/alerts", ["limit","cursor"], [], 0, true],
   listMembers: ["GET", "/workspaces/{workspace}/members", ["limit","cursor"], [], 0, true],
   addMember: ["POST", "/workspaces/{workspace}/members", [], ["idempotencyKey"], 2, false],
   updateMember: ["PATCH", "/workspaces/{workspace}/members/{memberId}", [], [], 2, false],

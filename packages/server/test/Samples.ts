@@ -31,7 +31,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   deleteWorkspace: () => ({}),
   listFleet: () => ({ query: { limit: "200" } }),
   getWorkspaceSettings: () => ({}),
-  updateWorkspaceSettings: () => ({ body: { policy: { retries: { kind: "patient" } } } }),
+  updateWorkspaceSettings: () => ({ body: { policy: { retries: { kind: "patient" } }, alerts: [] } }),
   getOverview: () => ({}),
   createWebhookEndpoint: () => ({
     body: { url: "https://example.com/new", eventTypes: ["invoice.*"], description: "New" }
@@ -103,6 +103,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   checkEventTypeSchema: () => ({ body: { schema: { type: "object" } } }),
   getWorkspaceEventType: () => ({}),
   getEventTypeDocument: () => ({}),
+  listAlerts: () => ({ query: { limit: "5" } }),
   listNotifications: () => ({ query: { limit: "5" } }),
   markNotificationRead: () => ({}),
   listMembers: () => ({}),

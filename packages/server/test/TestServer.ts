@@ -98,6 +98,8 @@ export interface TestServerOptions {
   readonly counters?: Layer.Layer<RateCounters>
   /** For how long public key sets are kept. Default: 0. */
   readonly keySetsMs?: number
+  /** Whether alerts by e-mail are taken. Default: no. */
+  readonly sendsEmail?: boolean
   readonly workspaceLimits?: Partial<InstallationPolicy["Type"]["limits"]>
 }
 
@@ -200,7 +202,8 @@ export const testServer = (options: TestServerOptions = {}) =>
         limits: { ...defaultLimits, ...options.workspaceLimits },
         requestTimeoutMs: 10_000,
         historyMs: 30 * 86_400_000,
-        retryDelayMs: 30_000
+        retryDelayMs: 30_000,
+        sendsEmail: options.sendsEmail
       })
     ),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),

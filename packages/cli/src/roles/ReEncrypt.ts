@@ -18,12 +18,13 @@ const SHOWN = 10
 
 /** No key of ENCRYPTION_KEY opens some of the secrets. */
 export class SecretsUnreadable extends Data.TaggedError("SecretsUnreadable")<{
-  readonly endpointIds: ReadonlyArray<string>
+  /** Of endpoints, and of workspaces with alerts. */
+  readonly ids: ReadonlyArray<string>
 }> {
   override get message() {
-    const shown = this.endpointIds.slice(0, SHOWN).join(", ")
-    const more = this.endpointIds.length > SHOWN ? ", …" : ""
-    return `No key of ENCRYPTION_KEY opens the secrets of ${counted(this.endpointIds.length, "endpoint")} (${shown}${more}): add the key they were sealed with, or rotate them.`
+    const shown = this.ids.slice(0, SHOWN).join(", ")
+    const more = this.ids.length > SHOWN ? ", …" : ""
+    return `No key of ENCRYPTION_KEY opens the secrets of ${shown}${more}: add the key they were sealed with, or rotate them; of a workspace (wsp_), put the Slack URLs of its alerts again.`
   }
 }
 
@@ -49,5 +50,5 @@ export const reEncrypt = Effect.gen(function* () {
   )
   const { endpoints, sealed, unreadable } = yield* Effect.provide(reEncryptAll, live)
   yield* say(outcome(endpoints, sealed, unreadable.length))
-  if (unreadable.length > 0) return yield* new SecretsUnreadable({ endpointIds: unreadable })
+  if (unreadable.length > 0) return yield* new SecretsUnreadable({ ids: unreadable })
 })

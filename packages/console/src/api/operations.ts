@@ -138,6 +138,7 @@ export const operations = {
     "notification:update",
     "overview notifications"
   ],
+  listAlerts: ["GET", "/workspaces/:slug/alerts", "workspace:read", ""],
   listMembers: ["GET", "/workspaces/:slug/members", "member:list", "members"],
   addMember: ["POST", "/workspaces/:slug/members", "member:manage", "members"],
   updateMember: ["PATCH", "/workspaces/:slug/members/:memberId", "member:manage", "members"],

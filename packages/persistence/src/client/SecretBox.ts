@@ -1,7 +1,8 @@
 /**
  * Encrypts signing secrets at rest: AES-256-GCM, bound to their row, under one of several master keys.
  *
- * The secrets of an endpoint's request, and kept answers that contain a secret, are sealed in the same way.
+ * The secrets of an endpoint's request, the Slack URLs of a workspace's alerts, and kept answers that contain a secret, are sealed in
+ * the same way.
  *
  * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are associated
  * data (for an answer, its idempotency key), so a ciphertext that is moved to another row does not open. The first master
@@ -31,13 +32,21 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
   }
 }
 
-/** What a secret is bound to: an endpoint, an endpoint's request, or an answer that is kept under an idempotency key. */
+/**
+ * What a secret is bound to: an endpoint, an endpoint's request, a workspace's alerts, or an answer that is kept under an idempotency
+ * key.
+ */
 export type SecretRow =
+  | { readonly workspaceId: WorkspaceId; readonly of: "alerts" }
   | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId; readonly of?: "request" }
   | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
 
 const nameOf = (row: SecretRow) =>
-  "endpointId" in row ? row.endpointId : `idempotency key|${row.idempotencyKey}`
+  "endpointId" in row
+    ? row.endpointId
+    : "idempotencyKey" in row
+      ? `idempotency key|${row.idempotencyKey}`
+      : row.of
 
 const purposeOf = (row: SecretRow) => ("endpointId" in row && row.of !== undefined ? `|${row.of}` : "")
 

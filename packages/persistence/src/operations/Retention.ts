@@ -109,6 +109,12 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
             from posthorn.remove_old_deviations(${PASS}) as n`
         )
       ),
+      Effect.zipLeft(
+        passes(
+          () => rows(sql, Pass)`select '' as past, n as scanned, n as removed
+            from posthorn.remove_old_alerts(${kept}::interval, ${PASS}) as n`
+        )
+      ),
       Effect.map(([all, operators]) => ({
         deliveries: all.reduce((sum, one) => sum + one.deliveries, 0),
         events: all.reduce((sum, one) => sum + one.events, 0),

@@ -1,4 +1,4 @@
-/** Sealed signing secrets, for one endpoint and for re-encryption. */
+/** Sealed signing secrets, for one endpoint and for re-encryption; and the sealed Slack URLs of alerts. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -17,6 +17,9 @@ export const SealedRow = Schema.Struct({
   ...Sealed.fields
 })
 export type SealedRow = typeof SealedRow.Type
+
+const SealedAlerts = Schema.Struct({ workspaceId: Id("workspace"), alertSecrets: Bytes })
+export type SealedAlerts = typeof SealedAlerts.Type
 
 const Present = Schema.Struct({ ...Secrets.fields, previousSecretExpiresAt: Schema.NullOr(Time) })
 
@@ -48,7 +51,16 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()(
           and request_secrets is not distinct from ${old.requestSecrets}
         returning 1`
 
-      return { after, find, replace } as const
+      const alertsAfter = (past: string, most: number) =>
+        all(sql, SealedAlerts)`
+        select id as "workspaceId", alert_secrets as "alertSecrets" from posthorn.workspaces
+        where id > ${past} and alert_secrets is not null order by id limit ${most}`
+
+      const replaceAlerts = ({ alertSecrets, workspaceId }: SealedAlerts, sealed: Buffer) =>
+        hasRow(sql)`update posthorn.workspaces set alert_secrets = ${sealed}
+        where id = ${workspaceId} and alert_secrets = ${alertSecrets} returning 1`
+
+      return { after, alertsAfter, find, replace, replaceAlerts } as const
     })
   }
 ) {}

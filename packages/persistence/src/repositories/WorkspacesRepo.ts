@@ -1,12 +1,13 @@
 /** Workspaces, by whose id every other key begins. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import { Alert } from "@posthorn/domain/Alerts"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
 import { Effect, type Option, Schema } from "effect"
-import { Count, Counted, columnsOf, Id, Time } from "../client/internal/Columns.ts"
+import { Bytes, Count, Counted, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute, first } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
@@ -31,9 +32,14 @@ export type WorkspaceLimits = WorkspaceRow["limits"]
 const LIMITS = `json_build_object('endpoints', endpoints_limit, 'tokens', tokens_limit, 'waiting', waiting_limit,
   'bytes', bytes_limit, 'publishPerMinute', publish_per_minute)`
 
-const Settings = Schema.Struct({ policy: Schema.NullOr(DeliveryPolicy) })
+const Settings = Schema.Struct({ policy: Schema.NullOr(DeliveryPolicy), alerts: Schema.Array(Alert) })
 
 export type WorkspaceSettings = typeof Settings.Type
+
+const StoredSettings = Schema.Struct({ ...Settings.fields, alertSecrets: Schema.NullOr(Bytes) })
+
+/** With the Slack URLs of its alerts, sealed. */
+export type StoredSettings = typeof StoredSettings.Type
 
 const stillInUse = {
   "55P03": () => held("A transaction that published to this workspace is still open")
@@ -86,20 +92,23 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         where id = ${workspaceId}`
 
       const settings = (workspaceId: WorkspaceId) =>
-        gone(first(sql, Settings)`select policy from posthorn.workspaces where id = ${workspaceId}`)
+        gone(first(sql, Settings)`select policy, alerts from posthorn.workspaces where id = ${workspaceId}`)
 
       /** The same for a caller that is about to change its settings. */
       const settingsForUpdate = (workspaceId: WorkspaceId) =>
         gone(
           first(
             sql,
-            Settings
-          )`select policy from posthorn.workspaces where id = ${workspaceId} for no key update`
+            StoredSettings
+          )`select policy, alerts, alert_secrets as "alertSecrets" from posthorn.workspaces
+            where id = ${workspaceId} for no key update`
         )
 
-      const updateSettings = (workspaceId: WorkspaceId, { policy }: WorkspaceSettings) =>
+      const updateSettings = (workspaceId: WorkspaceId, { alertSecrets, alerts, policy }: StoredSettings) =>
         execute(sql)`update posthorn.workspaces
-        set policy = ${policy === null ? null : JSON.stringify(policy)}::jsonb where id = ${workspaceId}`
+        set policy = ${policy === null ? null : JSON.stringify(policy)}::jsonb, alerts = ${JSON.stringify(alerts)}::jsonb,
+          alert_secrets = ${alertSecrets}
+        where id = ${workspaceId}`
 
       const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
         all(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces

@@ -1,5 +1,6 @@
 /** All scenarios, and a filter by function, trigger or statement of `src`. */
 
+import { alerts } from "./Alerts.ts"
 import { holding } from "./Blocked.ts"
 import { catalogue } from "./Catalogue.ts"
 import { burials } from "./DeadLetters.ts"
@@ -58,7 +59,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...shards,
   ...standing,
   ...statistics,
-  ...catalogue
+  ...catalogue,
+  ...alerts
 ]
 
 export const scenariosOf = (name: string): ReadonlyArray<Scenario> =>

@@ -16,6 +16,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   replays_running: "workers look for the jobs of all workspaces at once",
   default_quotas_pkey: "the installation's, not a workspace's",
   catalogue_pkey: "the installation's, not a workspace's",
+  alert_hours_oldest: "hours of all workspaces end at once",
+  alerts_age: "what is too old goes from all workspaces at once",
   deviations_day: "what is too old goes from all workspaces at once",
   deviations_of_type: "the operator sees those of all workspaces",
   event_types_pkey: "the installation's, not a workspace's",

@@ -8,6 +8,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { Layer } from "effect"
 import { gatesLive } from "../gate/Gate.ts"
+import { alertsLive } from "./Alerts.ts"
 import { apiTokensLive } from "./ApiTokens.ts"
 import { auditEventsLive } from "./AuditEvents.ts"
 import { callerLive } from "./Callers.ts"
@@ -28,6 +29,7 @@ import { workspacesLive } from "./Workspaces.ts"
 
 export const operationsLive = HttpApiBuilder.api(Api).pipe(
   Layer.provide([
+    alertsLive,
     apiTokensLive,
     auditEventsLive,
     callerLive,

@@ -176,10 +176,12 @@ const lineOf = (schema: unknown): string => {
   return listOf(plain)
 }
 
+const isListOfKinds = ({ items }: Described) => Predicate.isRecord(items) && items.anyOf !== undefined
+
 const shortened = (member: unknown): unknown => {
   if (
     !Predicate.isRecord(member) ||
-    !Predicate.isRecord(member.properties) ||
+    !(Predicate.isRecord(member.properties) || isListOfKinds(member)) ||
     JSON.stringify(member).length < WORTH_A_LINE
   )
     return member

@@ -70,6 +70,8 @@ class FleetWorkspace(TypedDict):
 class WorkspaceSettings(TypedDict):
     # The delivery policy of its endpoints; null when all of it is the default.
     policy: DeliveryPolicy | None
+    # Whom to tell what, by e-mail or Slack.
+    alerts: list[AlertSetting]
 
 
 # When to try again, how fast, and when to stop. What is left out is the workspace's, or the default.
@@ -102,6 +104,14 @@ class RateLimit(TypedDict):
 
 # When failures disable the endpoint.
 DisableAfter: TypeAlias = "DisableAfter2 | DisableAfter3 | DisableAfter4"
+
+
+# Whom to tell what.
+AlertSetting: TypeAlias = "AlertSetting2 | AlertSetting3"
+
+
+# Whom to tell what; Slack by `url`, or by the `fingerprint` of the stored one.
+SentAlertSetting: TypeAlias = "SentAlertSetting2 | SentAlertSetting3 | SentAlertSetting4"
 
 
 # A workspace at a glance.
@@ -752,6 +762,28 @@ class Notification(TypedDict):
     createdAt: str
 
 
+# One message of an alert.
+class ToldAlert(TypedDict):
+    # Its id; newer ones are greater.
+    id: str
+    # How it is sent.
+    kind: Literal["email", "slack"]
+    # What happened.
+    on: Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]
+    # The address, or the fingerprint of the Slack URL.
+    to: str
+    # `failed`: refused for good, tried as often as a delivery, or no longer wanted.
+    state: Literal["pending", "sent", "failed"]
+    # How often it was tried.
+    attempts: int
+    # Why the latest attempt failed.
+    lastError: str | None
+    # RFC 3339 in UTC with milliseconds.
+    createdAt: str
+    # Null until it is sent.
+    sentAt: str | None
+
+
 # A person who may use the console.
 class Member(TypedDict):
     # Its id; newer ones are greater.
@@ -946,6 +978,51 @@ class DisableAfter3(TypedDict):
 class DisableAfter4(TypedDict):
     # Not by failures.
     kind: Literal["never"]
+
+
+class AlertSetting2(TypedDict):
+    # By e-mail.
+    kind: Literal["email"]
+    # An address in plain letters; at most 254 characters.
+    to: str
+    # `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+    on: list[Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]]
+
+
+class AlertSetting3(TypedDict):
+    # By Slack.
+    kind: Literal["slack"]
+    # 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one.
+    fingerprint: str
+    # `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+    on: list[Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]]
+
+
+class SentAlertSetting2(TypedDict):
+    # By e-mail.
+    kind: Literal["email"]
+    # An address in plain letters; at most 254 characters.
+    to: str
+    # `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+    on: list[Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]]
+
+
+class SentAlertSetting3(TypedDict):
+    # By Slack.
+    kind: Literal["slack"]
+    # 16 hex digits: equal for equal URLs of one workspace. Sent in place of `url`, it keeps the stored one.
+    fingerprint: str
+    # `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+    on: list[Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]]
+
+
+class SentAlertSetting4(TypedDict):
+    # By Slack.
+    kind: Literal["slack"]
+    # The address of an incoming webhook of Slack, under the rules for an endpoint's `url`. Never shown.
+    url: str
+    # `endpoint.failing`: half of what disables it has failed. `endpoint.disabled`: by its failures or by hand. `delivery.dead_lettered`: given up; the first at once, what follows within the hour together at its end.
+    on: list[Literal["endpoint.failing", "endpoint.disabled", "delivery.dead_lettered"]]
 
 
 # The workspace.
@@ -1309,6 +1386,7 @@ class UpdateWorkspaceParamsLimits(TypedDict):
 ErrorTag: TypeAlias = Literal[
     "ApiTokenNotFound",
     "ConsoleSessionNotFound",
+    "EmailNotConfigured",
     "EventInDelivery",
     "EventNotFound",
     "EventPurged",
@@ -1394,6 +1472,7 @@ OPERATIONS = {
     "getEventTypeDocument": Operation("GET", "/workspaces/{workspace}/event-type-document", ("format", ), (), 0),
     "listNotifications": Operation("GET", "/workspaces/{workspace}/notifications", ("limit", "cursor", ), (), 0),
     "markNotificationRead": Operation("POST", "/workspaces/{workspace}/notifications/{notificationId}/read", (), ("idempotencyKey", ), 0),
+    "listAlerts": Operation("GET", "/workspaces/{workspace}/alerts", ("limit", "cursor", ), (), 0),
     "listMembers": Operation("GET", "/workspaces/{workspace}/members", ("limit", "cursor", ), (), 0),
     "addMember": Operation("POST", "/workspaces/{workspace}/members", (), ("idempotencyKey", ), 2),
     "updateMember": Operation("PATCH", "/workspaces/{workspace}/members/{memberId}", (), (), 2),
@@ -1536,17 +1615,18 @@ class Operations:
         *,
         workspace: str | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
+        alerts: list[SentAlertSetting] | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> WorkspaceSettings:
         """Update the workspace's settings
 
-        A policy is replaced whole, and holds for attempts begun or recorded from now on; times that are set stay.
+        `policy` and `alerts` are replaced whole. A policy holds for attempts begun or recorded from now on; times that are set stay. A Slack alert's `url` is never shown: send back its `fingerprint`.
 
         Needs the permission `workspace:update`. Counts in the rate limit `rest_write`.
         """
         return self._call(
             OPERATIONS["updateWorkspaceSettings"],
-            {"workspace": workspace, "policy": policy},
+            {"workspace": workspace, "policy": policy, "alerts": alerts},
             on_answer,
         )
 
@@ -2422,6 +2502,26 @@ class Operations:
             on_answer,
         )
 
+    def list_alerts(
+        self,
+        *,
+        workspace: str | Unset = UNSET,
+        limit: int | Unset = UNSET,
+        cursor: str | Unset = UNSET,
+        on_answer: OnAnswer | None = None,
+    ) -> Iterator[ToldAlert]:
+        """List what was told by e-mail and Slack
+
+        Newest first. What is told to whom is set in the workspace's settings.
+
+        Needs the permission `workspace:read`. Counts in the rate limit `rest_read`.
+        """
+        return self._items(
+            OPERATIONS["listAlerts"],
+            {"workspace": workspace, "limit": limit, "cursor": cursor},
+            on_answer,
+        )
+
     def list_members(
         self,
         *,
@@ -2827,17 +2927,18 @@ class AsyncOperations:
         *,
         workspace: str | Unset = UNSET,
         policy: DeliveryPolicy | None | Unset = UNSET,
+        alerts: list[SentAlertSetting] | Unset = UNSET,
         on_answer: OnAnswer | None = None,
     ) -> WorkspaceSettings:
         """Update the workspace's settings
 
-        A policy is replaced whole, and holds for attempts begun or recorded from now on; times that are set stay.
+        `policy` and `alerts` are replaced whole. A policy holds for attempts begun or recorded from now on; times that are set stay. A Slack alert's `url` is never shown: send back its `fingerprint`.
 
         Needs the permission `workspace:update`. Counts in the rate limit `rest_write`.
         """
         return await self._call(
             OPERATIONS["updateWorkspaceSettings"],
-            {"workspace": workspace, "policy": policy},
+            {"workspace": workspace, "policy": policy, "alerts": alerts},
             on_answer,
         )
 
@@ -3710,6 +3811,26 @@ class AsyncOperations:
         return await self._call(
             OPERATIONS["markNotificationRead"],
             {"workspace": workspace, "notificationId": notification_id, "idempotencyKey": idempotency_key},
+            on_answer,
+        )
+
+    def list_alerts(
+        self,
+        *,
+        workspace: str | Unset = UNSET,
+        limit: int | Unset = UNSET,
+        cursor: str | Unset = UNSET,
+        on_answer: OnAnswer | None = None,
+    ) -> AsyncIterator[ToldAlert]:
+        """List what was told by e-mail and Slack
+
+        Newest first. What is told to whom is set in the workspace's settings.
+
+        Needs the permission `workspace:read`. Counts in the rate limit `rest_read`.
+        """
+        return self._items(
+            OPERATIONS["listAlerts"],
+            {"workspace": workspace, "limit": limit, "cursor": cursor},
             on_answer,
         )
 
