@@ -540,6 +540,7 @@ create table posthorn.notifications (
   constraint notifications_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint notifications_kind_check CHECK ((kind = ANY (ARRAY['delivery_dead_lettered'::text, 'endpoint_disabled'::text])))
 );
+CREATE INDEX notifications_endpoint ON posthorn.notifications USING btree (workspace_id, endpoint_id, created_at DESC, id DESC);
 CREATE INDEX notifications_newest ON posthorn.notifications USING btree (workspace_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX notifications_once ON posthorn.notifications USING btree (workspace_id, delivery_id) WHERE (kind = 'delivery_dead_lettered'::text);
 CREATE INDEX notifications_unread ON posthorn.notifications USING btree (workspace_id, id) WHERE (read_at IS NULL);
@@ -630,7 +631,7 @@ create table posthorn.replays (
   constraint replays_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'cancelled'::text]))),
   constraint replays_statuses_check CHECK (((statuses <@ '{failed,failed_permanent,dead_lettered}'::text[]) AND (cardinality(statuses) > 0)))
 );
-CREATE INDEX replays_endpoint ON posthorn.replays USING btree (workspace_id, endpoint_id);
+CREATE INDEX replays_endpoint ON posthorn.replays USING btree (workspace_id, endpoint_id, created_at DESC, id DESC);
 CREATE INDEX replays_newest ON posthorn.replays USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX replays_running ON posthorn.replays USING btree (shard) WHERE (state = 'running'::text);
 CREATE INDEX replays_turns ON posthorn.replays USING btree (workspace_id, id) WHERE (state = 'running'::text);
@@ -918,7 +919,7 @@ create type posthorn.waiting as (
 -- posthorn.sql_actor() returns text
 -- posthorn.stands_at(payload json, path text[], kind text, value text) returns boolean
 -- posthorn.starts_since(workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]) returns TABLE(index integer, ages double precision[])
--- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
+-- posthorn.statistics_by_hour(workspace text, endpoints text[], many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store_planned(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint

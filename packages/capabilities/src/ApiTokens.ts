@@ -13,7 +13,7 @@ import {
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
 import { type ConsoleSessionId, newId, type TokenId } from "@posthorn/domain/Ids"
-import { byTime } from "@posthorn/domain/Page"
+import { byTime, emptyPage } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { CurrentPrincipal, makerOf, rootOf } from "@posthorn/domain/Principal"
 import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
@@ -93,7 +93,9 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       }).pipe(transactional(sql), Effect.withSpan("ApiTokens.create"))
 
     const list = Effect.fn("ApiTokens.list")(function* (query: ListQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
+      const { endpointIds, workspaceId } = yield* CurrentPrincipal
+      // A token is of no endpoint.
+      if (endpointIds !== null) return emptyPage
       return yield* listPast(byTime, query, (from, limit) => tokens.list(workspaceId, limit, from))
     })
 

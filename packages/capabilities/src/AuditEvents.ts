@@ -13,8 +13,8 @@ export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabi
     const audit = yield* AuditEventsRepo
 
     const list = Effect.fn("AuditEvents.list")(function* (query: AuditQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* boundedPast(byTime, query, (from, limit) => audit.list(workspaceId, query, limit, from))
+      const principal = yield* CurrentPrincipal
+      return yield* boundedPast(byTime, query, (from, limit) => audit.list(principal, query, limit, from))
     })
 
     /** The operator's acts on workspaces, including deleted ones. */

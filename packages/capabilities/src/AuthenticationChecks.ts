@@ -102,12 +102,13 @@ export class AuthenticationChecks extends Effect.Service<AuthenticationChecks>()
         })
 
       const check = Effect.fn("AuthenticationChecks.check")(function* (endpointId: EndpointId) {
-        const { workspaceId } = yield* CurrentPrincipal
-        const endpoint = yield* endpoints.findDetail(workspaceId, endpointId)
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
+        const endpoint = yield* endpoints.findDetail(principal, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         const authentication = endpoint.request?.authentication
         if (authentication === undefined) return { kind: null, ...fine() }
-        const sealed = yield* endpoints.requestSecrets(workspaceId, endpointId)
+        const sealed = yield* endpoints.requestSecrets(principal, endpointId)
         const { kind } = authentication
         const secret = requests.authenticationSecret({ workspaceId, endpointId }, sealed)
         if (secret === null)

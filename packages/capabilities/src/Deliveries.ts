@@ -60,15 +60,15 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
 
     /** Deliveries of one endpoint, newest first. Only for an empty page is it checked whether the endpoint exists. */
     const listByEndpoint = (endpointId: EndpointId, query: DeliveryQuery) =>
-      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
+      Effect.flatMap(CurrentPrincipal, (principal) => {
         const { eventType, status } = query
         const filter = { endpointId, status, eventType, omitPayload: query.payload === "omit" }
         const listing = pagePast(byTime, query, (from) =>
-          deliveries.list(workspaceId, filter, query.limit, from)
+          deliveries.list(principal, filter, query.limit, from)
         ).pipe(Effect.flatMap(shownPage))
         return Effect.flatMap(listing, (page) =>
           page.items.length === 0
-            ? Effect.flatMap(endpoints.find(workspaceId, endpointId), (endpoint) =>
+            ? Effect.flatMap(endpoints.find(principal, endpointId), (endpoint) =>
                 endpoint === undefined ? Effect.fail(new WebhookEndpointNotFound()) : Effect.succeed(page)
               )
             : Effect.succeed(page)
@@ -76,19 +76,19 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
       }).pipe(withCheapSpan("Deliveries.listByEndpoint"))
 
     const list = (query: WorkspaceDeliveryQuery) =>
-      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
+      Effect.flatMap(CurrentPrincipal, (principal) => {
         const { endpointId, eventId, eventType, recovered, since, status, until } = query
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, recovered, since, status, until, omitPayload }
-        return pagePast(byTime, query, (from) =>
-          deliveries.list(workspaceId, filter, query.limit, from)
-        ).pipe(Effect.flatMap(shownPage))
+        return pagePast(byTime, query, (from) => deliveries.list(principal, filter, query.limit, from)).pipe(
+          Effect.flatMap(shownPage)
+        )
       }).pipe(withCheapSpan("Deliveries.list"))
 
     const get = (deliveryId: DeliveryId) =>
-      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
+      Effect.flatMap(CurrentPrincipal, (principal) =>
         Effect.filterOrFail(
-          deliveries.find(workspaceId, deliveryId),
+          deliveries.find(principal, deliveryId),
           (found) => found !== undefined,
           () => new WebhookDeliveryNotFound()
         ).pipe(Effect.flatMap(shown))
@@ -98,10 +98,10 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
       deliveryId: DeliveryId,
       query: ListQuery
     ) {
-      const { workspaceId } = yield* CurrentPrincipal
-      if (!(yield* deliveries.exists(workspaceId, deliveryId))) return yield* new WebhookDeliveryNotFound()
+      const principal = yield* CurrentPrincipal
+      if (!(yield* deliveries.exists(principal, deliveryId))) return yield* new WebhookDeliveryNotFound()
       return yield* listPast(byOrdinal, query, (from, limit) =>
-        attempts.list(workspaceId, deliveryId, limit, from)
+        attempts.list(principal, deliveryId, limit, from)
       )
     })
 
@@ -111,20 +111,20 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
      */
     const sendAgain = (how: "replay" | "resend", deliveryId: DeliveryId) =>
       Effect.gen(function* () {
-        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
-        const source = yield* deliveries.find(workspaceId, deliveryId)
+        const principal = yield* CurrentPrincipal
+        const source = yield* deliveries.find(principal, deliveryId)
         if (source === undefined) return yield* new WebhookDeliveryNotFound()
-        const endpoint = yield* endpoints.lock(workspaceId, source.endpointId)
+        const endpoint = yield* endpoints.lock(principal, source.endpointId)
         if (endpoint === undefined) return yield* new WebhookDeliveryNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId: endpoint.id })
         if (!ALLOWED[how].has(source.status)) {
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
         }
-        const id = yield* replays.sendAgain(workspaceId, source, how, { actor, traceId })
+        const id = yield* replays.sendAgain(principal.workspaceId, source, how, principal)
         // Read in the transaction that made it. If there is no id, the source was delivered, or its event purged, meanwhile.
-        const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
+        const copy = id === undefined ? undefined : yield* deliveries.find(principal, id)
         if (copy !== undefined) return yield* shown(copy)
-        const event = source.eventId === null ? undefined : yield* events.find(workspaceId, source.eventId)
+        const event = source.eventId === null ? undefined : yield* events.find(principal, source.eventId)
         return yield* event === undefined || event.purgedAt === null
           ? new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
           : new EventPurged({ eventId: event.id })

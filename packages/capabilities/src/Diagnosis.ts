@@ -62,8 +62,9 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
     })
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const gathered = yield* evidence.gather(workspaceId, endpointId)
+      const principal = yield* CurrentPrincipal
+      const { workspaceId } = principal
+      const gathered = yield* evidence.gather(principal, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
       const { certificate, filter, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
       const inForce = resolve(policy, workspacePolicy, { mostTimeoutMs, requestTimeoutMs, retryDelayMs })

@@ -163,15 +163,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     }
 
     /** Makes the key pair of an endpoint that has none yet. Once made it is kept, also while it does not sign. */
-    const ensureKeyPair = (row: EndpointKey) =>
+    const ensureKeyPair = (endpointId: EndpointId) =>
       Effect.gen(function* () {
-        const present = yield* endpoints.lockKeys(row.workspaceId, row.endpointId)
+        const principal = yield* CurrentPrincipal
+        const row = { workspaceId: principal.workspaceId, endpointId }
+        const present = yield* endpoints.lockKeys(principal, endpointId)
         if (present === undefined || present.publicKey !== null) return
         const keys = yield* Either.mapLeft(box.open(row, present.secret), () =>
           invalid("/request/signatures", UNREADABLE)
         )
         const secret = Redacted.make(readKeys(Redacted.value(keys)).secret)
-        yield* endpoints.setKeyPair(row.workspaceId, row.endpointId, sealed(row, secret, true))
+        yield* endpoints.setKeyPair(principal, endpointId, sealed(row, secret, true))
       })
 
     const create = (sent: NewEndpoint) =>
@@ -211,14 +213,14 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
 
     const list = Effect.fn("Endpoints.list")(function* (query: EndpointQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byId, query, (from, limit) => endpoints.list(workspaceId, limit, from, query))
+      const principal = yield* CurrentPrincipal
+      return yield* listPast(byId, query, (from, limit) => endpoints.list(principal, limit, from, query))
     })
 
     const get = (endpointId: EndpointId) =>
-      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
+      Effect.flatMap(CurrentPrincipal, (principal) =>
         Effect.filterOrFail(
-          endpoints.findDetail(workspaceId, endpointId),
+          endpoints.findDetail(principal, endpointId),
           (found) => found !== undefined,
           () => new WebhookEndpointNotFound()
         )
@@ -240,7 +242,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const fields = changedFields<EndpointSettings>(present, sent)
         if (fields.length === 0) return
         yield* endpoints.update(
-          principal.workspaceId,
+          principal,
           present,
           Object.assign({ ...present }, pick(sent, fields)),
           requestSecrets
@@ -256,8 +258,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const hold = (endpointId: EndpointId, precondition: Precondition) =>
       Effect.gen(function* () {
-        const { workspaceId } = yield* CurrentPrincipal
-        const present = yield* endpoints.lockForUpdate(workspaceId, endpointId)
+        const principal = yield* CurrentPrincipal
+        const present = yield* endpoints.lockForUpdate(principal, endpointId)
         if (present === undefined) return yield* new WebhookEndpointNotFound()
         if (precondition?.(present) === false) return yield* new PreconditionFailed()
         return present
@@ -268,8 +270,9 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Effect.gen(function* () {
         const isMoved = isElsewhere(url, present.url)
         if (sent.request === undefined && !isMoved) return { request: undefined, requestSecrets: null }
-        const { workspaceId } = yield* CurrentPrincipal
-        const requestSecrets = yield* endpoints.requestSecrets(workspaceId, present.id)
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
+        const requestSecrets = yield* endpoints.requestSecrets(principal, present.id)
         const stored = { request: present.request, requestSecrets }
         return yield* requests.next({ workspaceId, endpointId: present.id }, stored, sent.request, isMoved)
       })
@@ -277,15 +280,14 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     /** The URL is validated first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
     const update = (endpointId: EndpointId, sent: EndpointChanges, precondition?: Precondition) =>
       Effect.gen(function* () {
-        const { workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
         const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
         const filter = yield* filterOf(sent.filter)
         const { request, requestSecrets } = yield* requestOf(present, sent, url ?? present.url)
-        if (request !== undefined && isSignedByKeyPair(request))
-          yield* ensureKeyPair({ workspaceId, endpointId })
+        if (request !== undefined && isSignedByKeyPair(request)) yield* ensureKeyPair(endpointId)
         yield* change(present, { ...sent, url, request, filter }, requestSecrets)
-        return detail((yield* endpoints.findDetail(workspaceId, endpointId))!)
+        return detail((yield* endpoints.findDetail(principal, endpointId))!)
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
 
     /**
@@ -294,10 +296,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
      */
     const remove = (endpointId: EndpointId, precondition?: Precondition) =>
       Effect.gen(function* () {
-        const { workspaceId } = yield* CurrentPrincipal
-        yield* endpoints.lockForRemoval(workspaceId, endpointId)
+        const principal = yield* CurrentPrincipal
+        yield* endpoints.lockForRemoval(principal, endpointId)
         const present = yield* hold(endpointId, precondition)
-        if (!(yield* endpoints.remove(workspaceId, endpointId, REMOVED_AT_ONCE)))
+        if (!(yield* endpoints.remove(principal.workspaceId, endpointId, REMOVED_AT_ONCE)))
           return yield* new WebhookEndpointNotFound()
         yield* record("webhook.endpoint_deleted", endpointId, [], { from: { url: present.url } })
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.remove"))
@@ -307,12 +309,12 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
         const { workspaceId } = principal
-        const present = yield* endpoints.lockKeys(workspaceId, endpointId)
+        const present = yield* endpoints.lockKeys(principal, endpointId)
         if (present === undefined) return yield* new WebhookEndpointNotFound()
         const hasKeyPair = present.publicKey !== null
         const signingSecret = generateSecret()
         const keys = sealed({ workspaceId, endpointId }, Redacted.make(signingSecret), hasKeyPair)
-        const rotated = yield* endpoints.rotate(workspaceId, endpointId, keys)
+        const rotated = yield* endpoints.rotate(principal, endpointId, keys)
         yield* audit.append(principal, "webhook.secret_rotated", ["webhook_endpoint", endpointId], {
           fields: hasKeyPair ? ["signingSecret", "publicKey"] : ["signingSecret"],
           previousSecretExpiresAt: rotated.previousSecretExpiresAt

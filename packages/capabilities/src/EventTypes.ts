@@ -43,6 +43,8 @@ const EXAMPLES_BYTES = 65_536
 
 const MOST_ISSUES = 50
 
+const NO_DEVIATIONS: EventTypeRow["deviations"] = { count: 0, since: null, lastEventId: null }
+
 const EVERYTHING: Viewer = { workspaceId: null, seesHidden: true }
 
 const shown = ({ examples, schema, ...type }: EventTypeRow) => ({
@@ -78,10 +80,11 @@ export class EventTypes extends Effect.Service<EventTypes>()("@posthorn/capabili
       )
     )
 
-    /** As a workspace sees it; the operator sees hidden ones in a workspace too. */
+    /** As a workspace sees it; the operator sees hidden ones in a workspace too. Deviations are of no endpoint. */
     const getInWorkspace = Effect.fn("EventTypes.getInWorkspace")(function* (eventType: string) {
-      const { actor, workspaceId } = yield* CurrentPrincipal
-      return yield* found(eventType, { workspaceId, seesHidden: actor.type === "operator" })
+      const { actor, endpointIds, workspaceId } = yield* CurrentPrincipal
+      const type = yield* found(eventType, { workspaceId, seesHidden: actor.type === "operator" })
+      return endpointIds === null ? type : { ...type, deviations: NO_DEVIATIONS }
     })
 
     /** The schema compiles, and the examples fit it. */

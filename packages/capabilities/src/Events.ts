@@ -150,20 +150,27 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
 
     /** Published events, newest first. What a caller may not see in a payload is not found by it either. */
     const list = Effect.fn("Events.list")(function* (query: EventQuery) {
-      const { permissions, workspaceId } = yield* CurrentPrincipal
+      const principal = yield* CurrentPrincipal
       const { eventType, idempotencyKey, since, until } = query
       const payloadValue = yield* payloadValueOf(query)
       const filter = {
-        ...{ eventType, idempotencyKey, payloadValue, since, until, hidden: hiddenFrom(permissions) },
+        ...{
+          eventType,
+          idempotencyKey,
+          payloadValue,
+          since,
+          until,
+          hidden: hiddenFrom(principal.permissions)
+        },
         omitPayload: query.payload === "omit"
       }
-      const page = yield* pagePast(byId, query, (from) => events.list(workspaceId, filter, query.limit, from))
+      const page = yield* pagePast(byId, query, (from) => events.list(principal, filter, query.limit, from))
       return yield* shownPage(page)
     })
 
     const get = Effect.fn("Events.get")(function* (eventId: EventId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* shown((yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound()))
+      const principal = yield* CurrentPrincipal
+      return yield* shown((yield* events.find(principal, eventId)) ?? (yield* new EventNotFound()))
     })
 
     /** Blanks an event for good: its payload, and what receivers answered. Repeated, it changes nothing. */
@@ -178,14 +185,14 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
             fields: ["payload"],
             ...changes
           })
-        return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
+        return (yield* events.find(principal, eventId)) ?? (yield* new EventNotFound())
       }).pipe(transactional(sql), Effect.withSpan("Events.purge"))
 
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
-      const { actor, workspaceId } = yield* CurrentPrincipal
-      const seesHidden = actor.type === "operator"
+      const principal = yield* CurrentPrincipal
+      const seesHidden = principal.actor.type === "operator"
       return yield* listPast(byType, query, (from, limit) =>
-        events.listTypes(workspaceId, seesHidden, limit, from)
+        events.listTypes(principal, seesHidden, limit, from)
       )
     })
 

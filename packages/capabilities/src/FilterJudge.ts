@@ -46,7 +46,8 @@ export class FilterJudge extends Effect.Service<FilterJudge>()("@posthorn/capabi
     const turns = yield* PartitionedSemaphore.make<string>({ permits: 1 })
 
     /** What one call asks; everything it asks counts. */
-    const begin = Effect.map(CurrentPrincipal, ({ workspaceId }) => {
+    const begin = Effect.map(CurrentPrincipal, (principal) => {
+      const { workspaceId } = principal
       let spent = 0
 
       const inTurn = <A>(read: Effect.Effect<A>) =>
@@ -56,7 +57,7 @@ export class FilterJudge extends Effect.Service<FilterJudge>()("@posthorn/capabi
         })
 
       const newest = (patterns: ReadonlyArray<string>, hidden: ReadonlyArray<string>, most: number) =>
-        inTurn(filters.newest(workspaceId, patterns, hidden, most))
+        inTurn(filters.newest(principal, patterns, hidden, most))
 
       const compiled = (filter: Filter) => {
         const { conditions, path } = explained(filter)

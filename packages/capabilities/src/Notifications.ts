@@ -14,14 +14,14 @@ export class Notifications extends Effect.Service<Notifications>()("@posthorn/ca
     const notifications = yield* NotificationsRepo
 
     const list = Effect.fn("Notifications.list")(function* (query: ListQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from, limit) => notifications.list(workspaceId, limit, from))
+      const principal = yield* CurrentPrincipal
+      return yield* listPast(byTime, query, (from, limit) => notifications.list(principal, limit, from))
     })
 
     /** Marks it as read for everybody in the workspace; idempotent. */
     const markRead = Effect.fn("Notifications.markRead")(function* (notificationId: NotificationId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const marked = yield* notifications.markRead(workspaceId, notificationId)
+      const principal = yield* CurrentPrincipal
+      const marked = yield* notifications.markRead(principal, notificationId)
       return marked ?? (yield* new NotificationNotFound())
     })
 

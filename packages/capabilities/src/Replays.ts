@@ -61,8 +61,9 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     /** Only counts; nothing is stored, and the endpoint may be disabled. */
     const count = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
-        const { permissions, workspaceId } = yield* CurrentPrincipal
-        const endpoint = yield* endpoints.find(workspaceId, endpointId)
+        const principal = yield* CurrentPrincipal
+        const { permissions, workspaceId } = principal
+        const endpoint = yield* endpoints.find(principal, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         return yield* replays.count(workspaceId, rangeOf(endpointId, request), limitsFor(permissions))
       })
@@ -71,7 +72,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
         const { workspaceId } = principal
-        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
+        const endpoint = yield* endpoints.lock(principal, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         const range = rangeOf(endpointId, request)
@@ -93,20 +94,20 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       )
 
     const list = Effect.fn("Replays.list")(function* (query: ListQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from, limit) => replays.list(workspaceId, limit, from))
+      const principal = yield* CurrentPrincipal
+      return yield* listPast(byTime, query, (from, limit) => replays.list(principal, limit, from))
     })
 
     const get = Effect.fn("Replays.get")(function* (replayId: ReplayId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return (yield* replays.find(workspaceId, replayId)) ?? (yield* new ReplayNotFound())
+      const principal = yield* CurrentPrincipal
+      return (yield* replays.find(principal, replayId)) ?? (yield* new ReplayNotFound())
     })
 
     /** Cancels it; the replays made so far stay. A job that has ended is not changed. */
     const cancel = (replayId: ReplayId) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
-        const cancelled = yield* replays.cancel(principal.workspaceId, replayId)
+        const cancelled = yield* replays.cancel(principal, replayId)
         if (cancelled === undefined) return yield* get(replayId)
         yield* audit.append(principal, "webhook.replay_cancelled", ["replay", replayId], {
           fields: [],

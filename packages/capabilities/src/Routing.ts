@@ -22,10 +22,10 @@ export class Routing extends Effect.Service<Routing>()("@posthorn/capabilities/R
 
     /** Judges equal filters once. A page ends early once judging has taken too long. */
     const ofEvent = Effect.fn("Routing.ofEvent")(function* (eventId: EventId, query: RoutingQuery) {
-      const { permissions, workspaceId } = yield* CurrentPrincipal
-      const event = yield* routing.findEvent(workspaceId, eventId)
+      const principal = yield* CurrentPrincipal
+      const event = yield* routing.findEvent(principal, eventId)
       if (event === undefined) return yield* new EventNotFound()
-      const hidden = isHidden(event.eventType, permissions)
+      const hidden = isHidden(event.eventType, principal.permissions)
       const { compiled } = yield* judges.begin
       const judgedBy = yield* Effect.cachedFunction((filter: string) =>
         Effect.map(
@@ -35,7 +35,7 @@ export class Routing extends Effect.Service<Routing>()("@posthorn/capabilities/R
       )
       return yield* pagePast(byEndpoint, query, (from) =>
         Effect.gen(function* () {
-          const found = yield* routing.list(workspaceId, eventId, query.endpointId, query.limit, from)
+          const found = yield* routing.list(principal, eventId, query.endpointId, query.limit, from)
           const { items: rows, nextCursor } = pageOf(byEndpoint, found, query.limit)
           const items = []
           for (const { deliveryId, endpointId, filter, reason, wanting } of rows) {

@@ -32,18 +32,18 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
       /** The body that was sent under this `webhook-id`, if it was sent to this endpoint. */
       const sentUnder = (endpointId: EndpointId, { headers }: Received, profile: RequestProfile) =>
         Effect.gen(function* () {
-          const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
+          const principal = yield* CurrentPrincipal
           const [, id = ""] =
             Object.entries(headers).find(([name]) => name.toLowerCase() === "webhook-id") ?? []
-          const found = ID.test(id.trim()) ? yield* deliveries.find(workspaceId, id.trim()) : undefined
+          const found = ID.test(id.trim()) ? yield* deliveries.find(principal, id.trim()) : undefined
           if (found === undefined || found.endpointId !== endpointId) return null
-          const event = found.eventId === null ? undefined : yield* events.find(workspaceId, found.eventId)
+          const event = found.eventId === null ? undefined : yield* events.find(principal, found.eventId)
           return shapedBody(shapeOf(profile), {
             deliveryId: found.id,
             eventType: found.eventType,
             payload: found.payload!.text,
             createdAt: event?.createdAt ?? found.createdAt,
-            slug
+            slug: principal.workspaceSlug
           })
         })
 
@@ -51,9 +51,10 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
         endpointId: EndpointId,
         received: Received
       ) {
-        const { workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { workspaceId } = principal
         const sealed = yield* secrets.find(workspaceId, endpointId)
-        const endpoint = yield* endpoints.find(workspaceId, endpointId)
+        const endpoint = yield* endpoints.find(principal, endpointId)
         if (sealed === undefined || endpoint === undefined) return yield* new WebhookEndpointNotFound()
         const profile = endpoint.request ?? {}
         const row = { workspaceId, endpointId }

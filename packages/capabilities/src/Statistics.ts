@@ -44,9 +44,10 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
     const workspaces = yield* WorkspacesRepo
 
     const overview = Effect.gen(function* () {
-      const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
-      const row = yield* statistics.overview(workspaceId)
-      const rows = yield* statistics.ofWorkspace(workspaceId, row.at)
+      const principal = yield* CurrentPrincipal
+      const { workspaceId, workspaceSlug: slug } = principal
+      const row = yield* statistics.overview(principal)
+      const rows = yield* statistics.ofWorkspace(principal, row.at)
       const { hours, totals } = byHour(rows)
       const { name } = yield* workspaces.get(workspaceId)
       const counts = added(row, rows[rows.length - 1]!)
@@ -81,10 +82,10 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
     }).pipe(Effect.withSpan("Statistics.overview"))
 
     const ofEndpoint = Effect.fn("Statistics.ofEndpoint")(function* (endpointId: EndpointId, hours: number) {
-      const { workspaceId } = yield* CurrentPrincipal
-      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
+      const principal = yield* CurrentPrincipal
+      if ((yield* endpoints.find(principal, endpointId)) === undefined)
         return yield* new WebhookEndpointNotFound()
-      const rows = yield* statistics.ofEndpoint(workspaceId, endpointId, hours)
+      const rows = yield* statistics.ofEndpoint(principal.workspaceId, endpointId, hours)
       return byHour(rows)
     })
 

@@ -46,7 +46,8 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
     const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload: given }: TestSend) =>
       Effect.gen(function* () {
         const payload = given ?? (yield* exampleOf(eventType))
-        const { actor, permissions, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { actor, permissions, traceId, workspaceId } = principal
         // It is signed like a real event, so a caller who may not publish a type may not test-send it either.
         if (eventType !== TEST_EVENT && !permissions.has("event:publish")) {
           return yield* new Forbidden({ permission: "event:publish" })
@@ -54,7 +55,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         if (eventType !== TEST_EVENT && isReserved(eventType)) {
           return yield* invalid("/eventType", `Posthorn's own types cannot be sent, but for ${TEST_EVENT}`)
         }
-        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
+        const endpoint = yield* endpoints.lock(principal, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         // Nothing in such a body tells that it is a test.
         if (
@@ -77,9 +78,9 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
     const outcome = (sent: DeliveryRow, seconds: number) =>
       Effect.gen(function* () {
         if (seconds === 0) return sent
-        const { workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
         let latest = sent
-        const look = Effect.map(deliveries.find(workspaceId, sent.id), (found) => {
+        const look = Effect.map(deliveries.find(principal, sent.id), (found) => {
           latest = found ?? latest
           return found === undefined || found.attempts > 0
         })

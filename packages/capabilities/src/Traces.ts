@@ -10,8 +10,8 @@ export class Traces extends Effect.Service<Traces>()("@posthorn/capabilities/Tra
     const traces = yield* TracesRepo
 
     const get = Effect.fn("Traces.get")(function* (id: string) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const found = yield* traces.find(workspaceId, id)
+      const principal = yield* CurrentPrincipal
+      const found = yield* traces.find(principal, id)
       if (found.items.length === 0) return yield* new TraceNotFound()
       return { id, ...found }
     })

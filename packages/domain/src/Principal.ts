@@ -46,6 +46,9 @@ export const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["t
 /** The root of the chain of whatever this caller makes. */
 export const rootOf = (actor: Acting): Maker => actor.root ?? makerOf(actor)
 
+/** What exists for the caller: a workspace, or some of its endpoints. Repositories read and change nothing else. */
+export type Within = Pick<Principal, "endpointIds" | "workspaceId">
+
 /** Who makes a change, in which workspace and trace. */
 export type ChangedBy = Pick<Principal, "actor" | "traceId" | "workspaceId">
 

@@ -6,6 +6,7 @@
  *
  * The database must be empty or made by this script; it is kept, so that a second run is quick. Not part of CI.
  */
+import { whole } from "@posthorn/testkit/Whole"
 import { Config, Effect, Layer, Option, Redacted } from "effect"
 import pg from "pg"
 import * as Database from "../src/client/Database.ts"
@@ -150,19 +151,22 @@ const program = Effect.gen(function* () {
     ["15 days down", daysAgo(15)],
     ["29 days down", daysAgo(29)]
   ] as const) {
-    yield* show(`workspace deliveries, ${depth}`, deliveries.list(WORKSPACE, {}, LIMIT, from))
-    yield* show(`one endpoint's, ${depth}`, deliveries.list(WORKSPACE, { endpointId: BIG }, LIMIT, from))
+    yield* show(`workspace deliveries, ${depth}`, deliveries.list(whole(WORKSPACE), {}, LIMIT, from))
+    yield* show(
+      `one endpoint's, ${depth}`,
+      deliveries.list(whole(WORKSPACE), { endpointId: BIG }, LIMIT, from)
+    )
     yield* show(
       `status filter, ${depth}`,
-      deliveries.list(WORKSPACE, { status: "dead_lettered" }, LIMIT, from)
+      deliveries.list(whole(WORKSPACE), { status: "dead_lettered" }, LIMIT, from)
     )
     yield* show(
       `rare type (walks 10,000), ${depth}`,
-      deliveries.list(WORKSPACE, { eventType: "rare.type" }, LIMIT, from)
+      deliveries.list(whole(WORKSPACE), { eventType: "rare.type" }, LIMIT, from)
     )
   }
   const since = new Date(Date.now() - 20 * 86_400_000).toISOString()
-  yield* show("since and until", deliveries.list(WORKSPACE, { since, until: since }, LIMIT, first))
+  yield* show("since and until", deliveries.list(whole(WORKSPACE), { since, until: since }, LIMIT, first))
   for (const [depth, part] of [
     ["first page", 0],
     ["deep", 0.9]
@@ -172,13 +176,13 @@ const program = Effect.gen(function* () {
       part === 0
         ? first
         : Option.some({ id: `${id}${String(Math.floor(rows * 0.09)).padStart(id === "whe_" ? 6 : 29, "0")}` })
-    yield* show(`audit events, ${depth}`, audit.list(WORKSPACE, {}, LIMIT, at("aud_")))
-    yield* show(`notifications, ${depth}`, notifications.list(WORKSPACE, LIMIT, at("ntf_")))
+    yield* show(`audit events, ${depth}`, audit.list(whole(WORKSPACE), {}, LIMIT, at("aud_")))
+    yield* show(`notifications, ${depth}`, notifications.list(whole(WORKSPACE), LIMIT, at("ntf_")))
     yield* show(`API tokens, ${depth}`, tokens.list(WORKSPACE, LIMIT, at("tok_")))
     yield* show(`members, ${depth}`, members.list(WORKSPACE, LIMIT, past("mem_")))
-    yield* show(`endpoints, ${depth}`, endpoints.list(WORKSPACE, LIMIT, past("whe_"), { order: "id" }))
+    yield* show(`endpoints, ${depth}`, endpoints.list(whole(WORKSPACE), LIMIT, past("whe_"), { order: "id" }))
   }
-  yield* show("overview", statistics.overview(WORKSPACE))
+  yield* show("overview", statistics.overview(whole(WORKSPACE)))
   for (const hours of [1, 24, 168, 720]) {
     yield* show(`statistics, ${hours} h of the big endpoint`, statistics.ofEndpoint(WORKSPACE, BIG, hours))
   }

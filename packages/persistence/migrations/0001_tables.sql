@@ -391,6 +391,7 @@ create table posthorn.notifications (
   primary key (workspace_id, id)
 );
 create index notifications_newest on posthorn.notifications (workspace_id, created_at desc, id desc);
+create index notifications_endpoint on posthorn.notifications (workspace_id, endpoint_id, created_at desc, id desc);
 create unique index notifications_once on posthorn.notifications (workspace_id, delivery_id)
   where kind = 'delivery_dead_lettered';
 create index notifications_unread on posthorn.notifications (workspace_id, id) where read_at is null;

@@ -148,7 +148,7 @@ create table posthorn.replays (
   check ((state = 'running') = (finished_at is null)),
   check (state <> 'done' or replayed + failed = matched)
 );
-create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
+create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id, created_at desc, id desc);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
 -- Without the workspace: workers look for the jobs of all workspaces.
 create index replays_running on posthorn.replays (shard) where state = 'running';

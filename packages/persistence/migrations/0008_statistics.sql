@@ -234,10 +234,10 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
   delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
--- The last `many` hours up to a moment, oldest first, then their sum (hour null): of an endpoint, or (null) of the workspace. Reads
--- deliveries only of endpoints that were open at the count. Within the query the sum has the hour `infinity`,
+-- The last `many` hours up to a moment, oldest first, then their sum (hour null): of endpoints together, or (null) of the workspace.
+-- Reads deliveries only of endpoints that were open at the count. Within the query the sum has the hour `infinity`,
 -- so that all joins are by equality.
-create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
+create function posthorn.statistics_by_hour(workspace text, endpoints text[], many integer, moment timestamptz)
 returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
   dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable
 set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
@@ -248,19 +248,21 @@ begin
   with hours as materialized (
     select date_trunc('hour', moment, 'UTC') - back * interval '1 hour' as hour from generate_series(0, many - 1) as back
   ), kept as materialized (
-    select c.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open from posthorn.hourly_rollups c
-    where c.workspace_id = workspace and c.endpoint_id = coalesce(endpoint, '')
+    select c.hour, c.endpoint_id, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open
+    from posthorn.hourly_rollups c
+    where c.workspace_id = workspace and c.endpoint_id = any (coalesce(endpoints, '{""}'))
       and c.hour > date_trunc('hour', moment, 'UTC') - many * interval '1 hour'
       and not exists (select from posthorn.stale_hours s
-        where s.workspace_id = workspace and s.hour = c.hour and s.endpoint_id = coalesce(endpoint, s.endpoint_id))
+        where s.workspace_id = workspace and s.hour = c.hour and (endpoints is null or s.endpoint_id = c.endpoint_id))
   ), unkept as materialized (
-    select array_agg(hour) as hours from (select hour from hours except select hour from kept) as one
+    select array_agg(hour) as hours, array_agg(id) as ids from (
+      select hour, id from hours cross join unnest(coalesce(endpoints, '{""}')) as id except select hour, endpoint_id from kept
+    ) as one
   ), opened as materialized (
     select array_agg(k.hour) as hours, array_agg(o.id) as ids from kept k cross join unnest(k.open) as o(id)
   ), seen as materialized (
     select d.hour, d.status, d.ms, d.n from unkept u
-    cross join lateral posthorn.deliveries_of(workspace, u.hours, interval '1 hour',
-      case when endpoint is not null then array_fill(endpoint, array[cardinality(u.hours)]) end) d
+    cross join lateral posthorn.deliveries_of(workspace, u.hours, interval '1 hour', case when endpoints is not null then u.ids end) d
     union all
     select d.hour, d.status, d.ms, d.n from opened o
     cross join lateral posthorn.deliveries_of(workspace, o.hours, interval '1 hour', o.ids) d

@@ -1,11 +1,13 @@
 /** Attempts: immutable evidence. `posthorn.record` writes them; they are read here by ordinal. Source: spec §2.3. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { DeliveryId } from "@posthorn/domain/Ids"
+import type { Within } from "@posthorn/domain/Principal"
 import { AttemptStatus, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Headers, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
+import { ofEndpoints } from "../client/Within.ts"
 
 export const AttemptRow = Schema.Struct({
   id: Id("attempt"),
@@ -38,14 +40,20 @@ export class AttemptsRepo extends Effect.Service<AttemptsRepo>()(
       )
 
       const list = (
-        workspaceId: WorkspaceId,
+        caller: Within,
         deliveryId: DeliveryId,
         limit: number,
         from: Option.Option<{ readonly ordinal: number }>
       ) =>
         all(sql, AttemptRow)`
         select ${columns} from posthorn.attempts
-        where workspace_id = ${workspaceId} and delivery_id = ${deliveryId}
+        where workspace_id = ${caller.workspaceId} and delivery_id = ${deliveryId}
+          ${
+            caller.endpointIds === null
+              ? sql``
+              : sql`and exists (select from posthorn.deliveries d
+                  where d.workspace_id = ${caller.workspaceId} and d.id = ${deliveryId} ${ofEndpoints(sql, caller, "d.endpoint_id")})`
+          }
           and ordinal > ${Option.match(from, { onNone: () => 0, onSome: ({ ordinal }) => ordinal })}
         order by ordinal limit ${limit + 1}`
 

@@ -5,14 +5,15 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { AuditAction } from "@posthorn/domain/AuditAction"
-import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
+import { newId } from "@posthorn/domain/Ids"
 import { stringify } from "@posthorn/domain/JsonText"
 import { byTime, cursorAt, type Page, pageOf, TimePosition } from "@posthorn/domain/Page"
-import { Actor, type ChangedBy, Maker, type Operator } from "@posthorn/domain/Principal"
+import { Actor, type ChangedBy, Maker, type Operator, type Within } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute, first } from "../client/Query.ts"
 import type { Times } from "../client/Statement.ts"
+import { idsIn } from "../client/Within.ts"
 
 const Changes = Schema.Struct(
   { fields: Schema.Array(Schema.String) },
@@ -104,23 +105,35 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
             : [sql`(actor_id = ${actor} or actor_type = 'operator' and actor_name = ${actor})`])
         ])
 
+      /** Whether the target is one of the caller's endpoints, or a delivery or replay of one. */
+      const isTheirs = ({ endpointIds, workspaceId }: Within) => {
+        if (endpointIds === null) return sql`true`
+        const theirs = sql`= any (${idsIn(sql, endpointIds)})`
+        return sql`(target_id ${theirs}
+          or target_type = 'webhook_delivery' and exists (select from posthorn.deliveries d
+            where d.workspace_id = ${workspaceId} and d.id = target_id and d.endpoint_id ${theirs})
+          or target_type = 'replay' and exists (select from posthorn.replays p
+            where p.workspace_id = ${workspaceId} and p.id = target_id and p.endpoint_id ${theirs}))`
+      }
+
       /**
-       * Newest first. Filtered by action or actor it reads at most `SCAN_LIMIT` rows, so a page may hold fewer and have a next
+       * Newest first. Filtered by action, actor or endpoints it reads at most `SCAN_LIMIT` rows, so a page may hold fewer and have a next
        * one.
        */
       const page = (
         log: Fragment,
         filter: AuditFilter,
         limit: number,
-        from: Option.Option<TimePosition>
+        from: Option.Option<TimePosition>,
+        caller?: Within
       ): Effect.Effect<Page<typeof AuditRow.Type>> =>
         Effect.gen(function* () {
           const newest = sql.literal("order by created_at desc, id desc")
           const source = sql`${log} and ${within(filter, from)} ${newest}`
-          const isScanned = (filter.action ?? filter.actor) !== undefined
+          const isScanned = (filter.action ?? filter.actor ?? caller?.endpointIds ?? undefined) !== undefined
           const found = yield* isScanned
             ? all(sql, AuditRow)`select ${columns} from (select * from ${source} limit ${SCAN_LIMIT}) a
-                where ${matching(filter)} ${newest} limit ${limit + 1}`
+                where ${matching(filter)} ${caller?.endpointIds ? sql`and ${isTheirs(caller)}` : sql``} ${newest} limit ${limit + 1}`
             : all(sql, AuditRow)`select ${columns} from ${source} limit ${limit + 1}`
           const shown = pageOf(byTime, found, limit)
           if (!isScanned || shown.nextCursor !== null) return shown
@@ -131,12 +144,14 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
           return end === undefined ? shown : { ...shown, nextCursor: cursorAt(byTime, end) }
         })
 
-      const list = (
-        workspaceId: WorkspaceId,
-        filter: AuditFilter,
-        limit: number,
-        from: Option.Option<TimePosition>
-      ) => page(sql`posthorn.audit_events where workspace_id = ${workspaceId}`, filter, limit, from)
+      const list = (caller: Within, filter: AuditFilter, limit: number, from: Option.Option<TimePosition>) =>
+        page(
+          sql`posthorn.audit_events where workspace_id = ${caller.workspaceId}`,
+          filter,
+          limit,
+          from,
+          caller
+        )
 
       const appendOperator = (by: Operator, ...entry: Entry) =>
         execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(by, ...entry))}`

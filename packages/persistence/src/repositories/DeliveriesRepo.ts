@@ -2,14 +2,14 @@
  * Deliveries: summaries, newest first, and new test sends. Ids are in the order of `createdAt`.
  *
  * A page costs the same however deep it lies: it walks an index, reads at most `SCAN_LIMIT` rows for a filter, and may end
- * early because of large payloads.
+ * early because of large payloads. For a caller that is limited to several endpoints it walks the index of each.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { byTime, cursorAt, type Page, TimePosition } from "@posthorn/domain/Page"
-import type { Actor } from "@posthorn/domain/Principal"
+import { byTime, cursorAt, emptyPage, type Page, TimePosition } from "@posthorn/domain/Page"
+import type { Actor, Within } from "@posthorn/domain/Principal"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
@@ -18,6 +18,7 @@ import { Count, Id, Time } from "../client/internal/Columns.ts"
 import { hasRow } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { madeBetween, type Times } from "../client/Statement.ts"
+import { idsIn, ofEndpoints } from "../client/Within.ts"
 import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
 
 const Raw = Schema.Struct({
@@ -57,7 +58,15 @@ interface DeliveryFilter extends Times {
   readonly omitPayload?: boolean | undefined
 }
 
+/** Of one endpoint, or of several. */
+interface Walked extends DeliveryFilter {
+  readonly endpointIds?: ReadonlyArray<EndpointId>
+}
+
 export const SCAN_LIMIT = 10_000
+
+/** Rows of an endpoint that may become visible between the two statements of a filtered walk of several endpoints. */
+const LATE_ROWS = 100
 
 /** Greater than every id. */
 const NEWEST = "whd_g"
@@ -85,14 +94,16 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           where b.workspace_id = r.workspace_id and b.endpoint_id = r.endpoint_id order by b.at desc, b.id desc limit 1)) end`
       })
 
-      const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
+      const find = (caller: Within, deliveryId: DeliveryId) =>
         rows(sql, Raw)`select ${columns} from posthorn.deliveries r
-        where r.workspace_id = ${workspaceId} and r.id = ${deliveryId}`.pipe(Effect.map(first), Effect.orDie)
+        where r.workspace_id = ${caller.workspaceId} and r.id = ${deliveryId} ${ofEndpoints(sql, caller, "r.endpoint_id")}`.pipe(
+          Effect.map(first),
+          Effect.orDie
+        )
 
-      const exists = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
-        hasRow(
-          sql
-        )`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`
+      const exists = (caller: Within, deliveryId: DeliveryId) =>
+        hasRow(sql)`select from posthorn.deliveries
+          where workspace_id = ${caller.workspaceId} and id = ${deliveryId} ${ofEndpoints(sql, caller, "endpoint_id")}`
 
       /** Due now, in the caller's transaction. The deliveries of events are made by `0002_publish.sql` and `0007_replays.sql`. */
       const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
@@ -120,10 +131,13 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         id.startsWith("whd_") ? sql`${id}` : sql`posthorn.id_at('whd_', ${at}::timestamptz)`
 
       /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
-      const within = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+      const within = (workspaceId: WorkspaceId, filter: Walked, from: Option.Option<TimePosition>) =>
         sql.and([
           sql`r.workspace_id = ${workspaceId}`,
           ...(filter.endpointId === undefined ? [] : [sql`r.endpoint_id = ${filter.endpointId}`]),
+          ...(filter.endpointIds === undefined
+            ? []
+            : [sql`r.endpoint_id = any (${idsIn(sql, filter.endpointIds)})`]),
           madeBetween(sql, "whd_", sql.literal("r"), filter),
           ...(Option.isNone(from) ? [] : [sql`r.id < ${beforeId(from.value)}`])
         ])
@@ -150,7 +164,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
 
       const walk = (
         workspaceId: WorkspaceId,
-        filter: DeliveryFilter,
+        filter: Walked,
         rows: number,
         from: Option.Option<TimePosition>
       ) => {
@@ -167,23 +181,80 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
       }
 
       /** Where a filtered walk stopped at its limit, if there are rows beyond. */
-      const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+      const scanEnd = (workspaceId: WorkspaceId, filter: Walked, from: Option.Option<TimePosition>) =>
         rows(sql, TimePosition)`select posthorn.made_at(r.id) as at, r.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}
         order by r.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
-      const list = (
+      const listWalked = (
         workspaceId: WorkspaceId,
-        filter: DeliveryFilter,
+        filter: Walked,
         limit: number,
         from: Option.Option<TimePosition>
-      ): Effect.Effect<Page<DeliveryRow>> =>
+      ) =>
         Effect.gen(function* () {
           const found = yield* page(walk(workspaceId, filter, limit + 1, from), limit, filter.omitPayload)
           if (found.nextCursor !== null || !isFiltered(filter)) return found
           const [end] = yield* scanEnd(workspaceId, filter, from)
           return end === undefined ? found : { ...found, nextCursor: cursorAt(byTime, end) }
-        }).pipe(Effect.orDie)
+        })
+
+      /** Reads each endpoint's own rows. Filtered, each has its share of `SCAN_LIMIT`, and the page ends where one has used it up. */
+      const listOfSeveral = (
+        workspaceId: WorkspaceId,
+        ids: ReadonlyArray<EndpointId>,
+        filter: DeliveryFilter,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ) =>
+        Effect.gen(function* () {
+          const until =
+            filter.until === undefined
+              ? sql`null`
+              : sql`posthorn.id_at('whd_', ${filter.until}::timestamptz + interval '1 millisecond')`
+          const before = Option.isNone(from) ? sql`${NEWEST}` : beforeId(from.value)
+          const newest = (most: number) => sql`unnest(${idsIn(sql, ids)}) as o(id)
+            cross join lateral posthorn.newest_deliveries(${workspaceId}, o.id, least(${before}::text, ${until}), ${most}) r`
+          const between = madeBetween(sql, "whd_", sql.literal("r"), filter)
+          const share = Math.ceil(SCAN_LIMIT / ids.length)
+          const [end] = isFiltered(filter)
+            ? yield* rows(
+                sql,
+                TimePosition
+              )`select posthorn.made_at(max(o.low)) as at, max(o.low) as id from (
+                select min(r.id) as low from ${newest(share)} where ${between} group by o.id having count(*) = ${share}
+              ) o having max(o.low) is not null`
+            : []
+          const found = yield* page(
+            sql`(select r.* from ${newest(isFiltered(filter) ? share + LATE_ROWS : limit + 1)}) r
+            where ${between} and ${matching(filter)} ${end === undefined ? sql`` : sql`and r.id >= ${end.id}`}
+            order by r.id desc limit ${limit + 1}`,
+            limit,
+            filter.omitPayload
+          )
+          return found.nextCursor !== null || end === undefined
+            ? found
+            : { ...found, nextCursor: cursorAt(byTime, end) }
+        })
+
+      const list = (
+        { endpointIds, workspaceId }: Within,
+        filter: DeliveryFilter,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ): Effect.Effect<Page<DeliveryRow>> => {
+        const ids = endpointIds?.filter((id) => id === (filter.endpointId ?? id))
+        if (ids === undefined) return Effect.orDie(listWalked(workspaceId, filter, limit, from))
+        const [endpointId] = ids
+        if (endpointId === undefined) return Effect.succeed(emptyPage)
+        return Effect.orDie(
+          ids.length === 1
+            ? listWalked(workspaceId, { ...filter, endpointId }, limit, from)
+            : filter.eventId === undefined
+              ? listOfSeveral(workspaceId, ids, filter, limit, from)
+              : listWalked(workspaceId, { ...filter, endpointIds: ids }, limit, from)
+        )
+      }
 
       return { exists, find, insertTestSend, list } as const
     })

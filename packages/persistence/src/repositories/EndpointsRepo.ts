@@ -7,6 +7,7 @@ import { compile } from "@posthorn/domain/filter/Compile"
 import { parseFilter } from "@posthorn/domain/filter/Filter"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
+import type { Within } from "@posthorn/domain/Principal"
 import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, Either, type Option, Schema } from "effect"
@@ -14,6 +15,7 @@ import { Bytes, Count, columnsOf, Id, Texts, Time } from "../client/internal/Col
 import { all, counted, first, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, byIdBefore, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
+import { ofEndpoints } from "../client/Within.ts"
 
 const Raw = Schema.Struct({
   id: Id("endpoint"),
@@ -122,6 +124,10 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         })
       )
 
+      /** The row of an endpoint, if it exists for the caller. */
+      const at = (caller: Within, endpointId: EndpointId) =>
+        sql`workspace_id = ${caller.workspaceId} and id = ${endpointId} ${ofEndpoints(sql, caller, "id")}`
+
       const states = {
         enabled: sql`and enabled`,
         disabled: sql`and not enabled`,
@@ -153,14 +159,14 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
 
       /** Strictly past the position, without certificates. Reads at most the workspace's own endpoints. */
       const list = (
-        workspaceId: WorkspaceId,
+        caller: Within,
         limit: number,
         from: Option.Option<{ readonly id: EndpointId }>,
         { externalId, order, search, state }: EndpointFilter
       ) =>
         Effect.map(
           all(sql, Raw)`select ${listed} from posthorn.endpoints
-        where workspace_id = ${workspaceId} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
+        where workspace_id = ${caller.workspaceId} ${ofEndpoints(sql, caller, "id")} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
           ${
             search === undefined
               ? sql``
@@ -172,7 +178,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           (rows) => rows.map(toRow)
         )
 
-      const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const findDetail = (caller: Within, endpointId: EndpointId) =>
         rows(sql, Detail)`
         select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
           case when previous_secret_expires_at > now() then previous_secret_expires_at end
@@ -183,7 +189,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
            where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
              and m.created_at >= e.disabled_at) as count
         from posthorn.endpoints e
-        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
+        where ${at(caller, endpointId)}`.pipe(
           Effect.map(([row]): EndpointDetailRow | undefined => {
             if (row === undefined) return undefined
             const { count, since, ...detail } = row
@@ -192,40 +198,40 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           Effect.orDie
         )
 
-      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const find = (caller: Within, endpointId: EndpointId) =>
         first(sql, Raw)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(shown)
+        where ${at(caller, endpointId)}`.pipe(shown)
 
       /** Locks the endpoint until the transaction ends: it can be neither disabled nor deleted meanwhile. */
-      const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const lock = (caller: Within, endpointId: EndpointId) =>
         first(sql, Raw)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} for share`.pipe(shown)
+        where ${at(caller, endpointId)} for share`.pipe(shown)
 
       /** The same for a caller that is about to change it. */
-      const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const lockForUpdate = (caller: Within, endpointId: EndpointId) =>
         first(sql, Raw)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`.pipe(shown)
+        where ${at(caller, endpointId)} for no key update`.pipe(shown)
 
       /** What it signs with, locked for a caller that is about to change it. */
-      const lockKeys = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const lockKeys = (caller: Within, endpointId: EndpointId) =>
         first(sql, SealedKeys)`select secret, public_key as "publicKey" from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
+        where ${at(caller, endpointId)} for no key update`
 
       /** Gives it its first key pair, sealed with its secret; the row must be locked. */
-      const setKeyPair = (workspaceId: WorkspaceId, endpointId: EndpointId, keys: SealedKeys) =>
+      const setKeyPair = (caller: Within, endpointId: EndpointId, keys: SealedKeys) =>
         sql`update posthorn.endpoints set secret = ${keys.secret}, public_key = ${keys.publicKey}
-        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(Effect.asVoid, Effect.orDie)
+        where ${at(caller, endpointId)}`.pipe(Effect.asVoid, Effect.orDie)
 
-      const requestSecrets = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const requestSecrets = (caller: Within, endpointId: EndpointId) =>
         Effect.map(
           first(sql, RequestSecrets)`select request_secrets as "requestSecrets" from posthorn.endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId}`,
+        where ${at(caller, endpointId)}`,
           (found) => found?.requestSecrets ?? null
         )
 
       /** Replaces the settings of a locked row. Enabling starts a new generation. A trigger notifies the workers. */
       const update = (
-        workspaceId: WorkspaceId,
+        caller: Within,
         present: EndpointRow,
         next: EndpointSettings,
         requestSecrets: Buffer | null
@@ -244,14 +250,14 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
-        where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(Effect.asVoid, taken)
+        where ${at(caller, present.id)}`.pipe(Effect.asVoid, taken)
       }
 
       /** Like the next two, it waits only a moment for others, in a transaction of its own. False when it is gone. */
-      const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const lockForRemoval = (caller: Within, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(sql`select id from posthorn.endpoints
-          where workspace_id = ${workspaceId} and id = ${endpointId} for update`),
+          where ${at(caller, endpointId)} for update`),
           Effect.map((rows) => rows.length > 0),
           refusing(stillInUse)
         )
@@ -267,13 +273,13 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         )
 
       /** Makes `keys` the current ones. The previous ones stay valid for 24 hours; older ones are dropped at once. */
-      const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, keys: SealedKeys) =>
+      const rotate = (caller: Within, endpointId: EndpointId, keys: SealedKeys) =>
         one(sql, Rotated)`
         update posthorn.endpoints
         set previous_secret = secret, secret = ${keys.secret}, previous_public_key = public_key, public_key = ${keys.publicKey},
             previous_secret_expires_at = date_trunc('milliseconds', clock_timestamp()) + interval '24 hours',
             updated_at = date_trunc('milliseconds', clock_timestamp())
-        where workspace_id = ${workspaceId} and id = ${endpointId}
+        where ${at(caller, endpointId)}
         returning previous_secret_expires_at as "previousSecretExpiresAt"`
 
       return {

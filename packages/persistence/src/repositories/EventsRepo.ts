@@ -9,13 +9,15 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, QuotaExceeded, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { byId, cursorAt } from "@posthorn/domain/Page"
-import { Actor, type ChangedBy } from "@posthorn/domain/Principal"
+import { Actor, type ChangedBy, type Within } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { actorText } from "../client/internal/Actors.ts"
 import { Count, Id, Time } from "../client/internal/Columns.ts"
-import { all, execute, one } from "../client/Query.ts"
+import { all, execute, hasRow, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { madeBetween, refusing, type SqlProblem, type Times } from "../client/Statement.ts"
+import { idsIn, ofEndpoints } from "../client/Within.ts"
+import { eventExists, eventsOf, existsInTime } from "./internal/EventsWithin.ts"
 import { makePayloadPages } from "./internal/PayloadPages.ts"
 import { makePublishing, type NewEvent, type Publish, Published } from "./internal/Publishing.ts"
 
@@ -105,6 +107,13 @@ interface EventFilter extends Times {
 
 const ScanEnd = Schema.Struct({ id: Id("event") })
 
+/** `exists` is null where judging ended; `after` is the event before. */
+const Judged = Schema.Struct({
+  id: Id("event"),
+  exists: Schema.NullOr(Schema.Boolean),
+  after: Schema.NullOr(Id("event"))
+})
+
 const Purge = Schema.Struct({
   outcome: Schema.Literal("purged", "again", "waiting", "unknown"),
   bytes: Schema.NullOr(Count),
@@ -178,9 +187,19 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         )`select posthorn.announce(${workspaceId}, ${event.type}, ${JSON.stringify(event.payload)}, ${traceId},
         ${exceptEndpoint}, ${actorText(actor)})`
 
-      const find = (workspaceId: WorkspaceId, eventId: EventId) =>
-        rows(sql, Raw)`select ${columns} from posthorn.events r
-          where r.workspace_id = ${workspaceId} and r.id = ${eventId}`.pipe(Effect.map(first), Effect.orDie)
+      const find = (caller: Within, eventId: EventId) =>
+        Effect.gen(function* () {
+          const { endpointIds, workspaceId } = caller
+          const exists =
+            endpointIds === null ||
+            (yield* hasRow(sql)`select from posthorn.events r
+              where r.workspace_id = ${workspaceId} and r.id = ${eventId} ${eventExists(sql, caller)}`)
+          if (!exists) return undefined
+          return first(
+            yield* rows(sql, Raw)`select ${columns} from ${eventsOf(sql, caller)}
+            where r.workspace_id = ${workspaceId} and r.id = ${eventId}`
+          )
+        }).pipe(Effect.orDie)
 
       const purge = (workspaceId: WorkspaceId, eventId: EventId) =>
         one(
@@ -231,14 +250,53 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           from ${scanned(workspaceId, filter, from)} r
           having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${scanBytes(path)})`
 
-      /** Newest first. Filtered by payload, a page may hold fewer rows than match. */
-      const list = (
-        workspaceId: WorkspaceId,
+      /** Of what a page may read the events that exist, and where it ended. */
+      const listExisting = (
+        { endpointIds, workspaceId }: Within & { readonly endpointIds: ReadonlyArray<EndpointId> },
         filter: EventFilter,
         limit: number,
         from: Option.Option<{ readonly id: EventId }>
       ) =>
         Effect.gen(function* () {
+          const { hidden, omitPayload, payloadValue } = filter
+          const source =
+            payloadValue === undefined
+              ? sql`(select r.* from posthorn.events r where ${within(workspaceId, filter, from)}
+                  order by r.id desc limit ${SCAN_LIMIT}) r`
+              : sql`${scanned(workspaceId, filter, from)} r where ${matching(payloadValue, hidden)}`
+          const judged = yield* rows(sql, Judged)`select r.id, r."exists", r.after from (
+              select r.id, r.after, ${existsInTime(sql, endpointIds, "r.after is null")} as "exists"
+              from (select r.*, lag(r.id) over (order by r.id desc) as after from ${source}) r
+              order by r.id desc offset 0
+            ) r where r."exists" is not false order by r.id desc limit ${limit + 1}`
+          const late = judged.find(({ exists }) => exists === null)
+          const ids = judged.filter(({ exists }) => exists === true).map(({ id }) => id)
+          const found = yield* page(
+            sql`${eventsOf(sql, { workspaceId, endpointIds })} where r.workspace_id = ${workspaceId}
+              and r.id = any (${ids as Array<string>}::text[]) order by r.id desc limit ${limit + 1}`,
+            limit,
+            omitPayload
+          )
+          if (found.nextCursor !== null) return found
+          if (late !== undefined) return { ...found, nextCursor: cursorAt(byId, { id: late.after! }) }
+          const [end] = yield* payloadValue === undefined
+            ? rows(sql, ScanEnd)`select r.id from posthorn.events r where ${within(workspaceId, filter, from)}
+                order by r.id desc offset ${SCAN_LIMIT - 1} limit 1`
+            : scanEnd(workspaceId, filter, payloadValue, from)
+          return end === undefined ? found : { ...found, nextCursor: cursorAt(byId, end) }
+        }).pipe(Effect.orDie)
+
+      /** Newest first. Filtered by payload, or limited to endpoints, a page may hold fewer rows than there are. */
+      const list = (
+        caller: Within,
+        filter: EventFilter,
+        limit: number,
+        from: Option.Option<{ readonly id: EventId }>
+      ) =>
+        Effect.gen(function* () {
+          const { endpointIds, workspaceId } = caller
+          if (endpointIds !== null)
+            return yield* listExisting({ workspaceId, endpointIds }, filter, limit, from)
           const { hidden, omitPayload, payloadValue } = filter
           if (payloadValue === undefined)
             return yield* page(
@@ -260,17 +318,30 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
 
       /** Described and seen types by name, strictly past the position. */
       const listTypes = (
-        workspaceId: WorkspaceId,
+        caller: Within,
         seesHidden: boolean,
         limit: number,
         from: Option.Option<{ readonly type: string }>
       ) => {
         const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
+        const { endpointIds, workspaceId } = caller
+        const lastDay = sql`now() - interval '24 hours'`
         return all(sql, EventTypeRow)`
-          with seen as materialized (
+          with ${
+            endpointIds === null
+              ? sql`seen as materialized (
             select event_type from posthorn.types_past(${workspaceId}, ${past})
             where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
-          ), catalogue as materialized (
+          )`
+              : sql`reached as materialized (
+            select r.event_type, max(r.created_at) as last_seen_at, count(distinct r.event_id) filter (where r.created_at >= ${lastDay}) as last_day
+            from unnest(${idsIn(sql, endpointIds)}) as o(id)
+            cross join lateral posthorn.newest_deliveries(${workspaceId}, o.id, 'whd_g', ${Math.ceil(SCAN_LIMIT / endpointIds.length)}) r
+            where r.event_id is not null and r.created_at >= now() - ${TYPES_WITHIN}::interval group by 1
+          ), seen as materialized (
+            select event_type from reached where event_type > ${past} order by 1 limit ${limit + 1}
+          )`
+          }, catalogue as materialized (
             select * from posthorn.event_types t where t.event_type > ${past} and (${seesHidden} or not t.hidden)
             order by t.event_type limit ${limit + 1}
           ), page as materialized (
@@ -282,15 +353,20 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           ), wanted as materialized (
             select s.pattern, s.endpoint_id from posthorn.subscriptions s
             join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id
-            where s.workspace_id = ${workspaceId} and n.enabled
+            where s.workspace_id = ${workspaceId} and n.enabled ${ofEndpoints(sql, caller, "n.id")}
           )
           select p.event_type as "eventType", p.described, p.description, p."group", p.deprecated, p.validation,
-            (select e.created_at from posthorn.events e
+            ${
+              endpointIds === null
+                ? sql`(select e.created_at from posthorn.events e
              where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
              order by e.event_type, e.id desc limit 1) as "lastSeenAt",
             (select count(*) from posthorn.events e
              where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
-               and e.id >= posthorn.id_at('evt_', now() - interval '24 hours')) as "lastDay",
+               and e.id >= posthorn.id_at('evt_', ${lastDay})) as "lastDay"`
+                : sql`(select r.last_seen_at from reached r where r.event_type = p.event_type) as "lastSeenAt",
+            coalesce((select r.last_day from reached r where r.event_type = p.event_type), 0) as "lastDay"`
+            },
             (select count(distinct w.endpoint_id) from wanted w
              where w.pattern = any (p.patterns)) as endpoints
           from page p order by p.event_type`

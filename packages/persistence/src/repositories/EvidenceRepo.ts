@@ -9,12 +9,13 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { DeliveryPolicy, RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Via } from "@posthorn/domain/Principal"
+import { Via, type Within } from "@posthorn/domain/Principal"
 import { DisabledReason } from "@posthorn/domain/States"
 import { AttemptStatus, FailureDetail, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Schema } from "effect"
 import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
+import { ofEndpoints } from "../client/Within.ts"
 import { TYPES_WITHIN } from "./EventsRepo.ts"
 
 const DELIVERIES = 500
@@ -122,10 +123,11 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
       )
       const losses = sql.literal(columnsOf(Losses))
 
-      const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      const endpointOf = (caller: Within, endpointId: EndpointId) =>
         rows(sql, EndpointFacts)`
         select ${endpointFacts}
-        from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
+        from posthorn.endpoints
+        where workspace_id = ${caller.workspaceId} and id = ${endpointId} ${ofEndpoints(sql, caller, "id")}`
 
       const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
       with oldest as materialized (
@@ -198,22 +200,27 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, Losses)`
         select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
-      const typesOf = (workspaceId: WorkspaceId) =>
+      /** A limited caller's are those that one of its endpoints wants. */
+      const typesOf = (caller: Within) =>
         rows(sql, SeenType)`
-        select event_type as "eventType" from posthorn.types_past(${workspaceId}, '')
-        where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
+        select event_type as "eventType" from posthorn.types_past(${caller.workspaceId}, '')
+        where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval)
+          ${
+            caller.endpointIds === null
+              ? sql``
+              : sql`and exists (select from posthorn.endpoints n where n.workspace_id = ${caller.workspaceId}
+                  ${ofEndpoints(sql, caller, "n.id")} and n.event_types && posthorn.patterns_of(event_type))`
+          } limit ${TYPES}`
 
-      const gather = (
-        workspaceId: WorkspaceId,
-        endpointId: EndpointId
-      ): Effect.Effect<Gathered | undefined> =>
+      const gather = (caller: Within, endpointId: EndpointId): Effect.Effect<Gathered | undefined> =>
         Effect.gen(function* () {
-          const [found] = yield* endpointOf(workspaceId, endpointId)
+          const { workspaceId } = caller
+          const [found] = yield* endpointOf(caller, endpointId)
           if (found === undefined) return undefined
           const { now, ...endpoint } = found
           const attempts = yield* attemptsOf(workspaceId, endpointId)
           const changes = yield* changesOf(workspaceId, endpointId)
-          const types = yield* typesOf(workspaceId)
+          const types = yield* typesOf(caller)
           const [waiting] = yield* waitingOf(workspaceId, endpointId)
           const [backlog = null] = yield* backlogOf(workspaceId, endpointId)
           const [recentOnes] = yield* seenOf(workspaceId, endpointId)

@@ -1,9 +1,11 @@
 /** Judges filters that nobody has yet on events that were published. Source: spec §6.3. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
+import type { Within } from "@posthorn/domain/Principal"
 import { Effect, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
+import { existsInTime } from "./internal/EventsWithin.ts"
 
 /** A filter in the forms that PostgreSQL judges and explains by (`domain/filter/Compile`). */
 export interface CompiledFilter {
@@ -41,10 +43,10 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
       /**
        * Of the newest `most` events that the patterns want those that were not purged, newest first, with the bytes of their payloads;
        * without types that begin with one of `hidden`. None of them is of a type whose newest event is older than those of `most`
-       * other types.
+       * other types. Of them, those that exist for the caller.
        */
       const newest = (
-        workspaceId: WorkspaceId,
+        { endpointIds, workspaceId }: Within,
         patterns: ReadonlyArray<string>,
         hidden: ReadonlyArray<string>,
         most: number
@@ -78,7 +80,12 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
         select e.id, e.bytes
         from (${patterns.includes("*") && hidden.length === 0 ? ofAll : ofTypes}) w cross join lateral (
           select e.id, octet_length(e.payload) as bytes from posthorn.events e
-          where e.workspace_id = ${workspaceId} and e.id = w.id and e.purged_at is null offset 0
+          where e.workspace_id = ${workspaceId} and e.id = w.id and e.purged_at is null
+            ${
+              endpointIds === null
+                ? sql``
+                : sql`and (select ${existsInTime(sql, endpointIds, "false")} from (select e.*) r)`
+            } offset 0
         ) e
         order by e.id desc`
       }

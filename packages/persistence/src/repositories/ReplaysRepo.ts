@@ -12,13 +12,14 @@ import {
   type WorkspaceId
 } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
-import type { Acting } from "@posthorn/domain/Principal"
+import type { Acting, Within } from "@posthorn/domain/Principal"
 import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, first } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { newestFirst, refusing } from "../client/Statement.ts"
+import { newestWithin, ofEndpoints } from "../client/Within.ts"
 
 /** Failures in the range that a job does not take. */
 const LeftOut = Schema.Struct({ recovered: Count, underWay: Count, tests: Count })
@@ -136,19 +137,22 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
           Effect.map(([started]) => started!)
         )
 
-      const find = (workspaceId: WorkspaceId, replayId: ReplayId) =>
+      const find = (caller: Within, replayId: ReplayId) =>
         first(sql, ReplayRow)`select ${columns} from posthorn.replays
-        where workspace_id = ${workspaceId} and id = ${replayId}`
+        where workspace_id = ${caller.workspaceId} and id = ${replayId} ${ofEndpoints(sql, caller, "endpoint_id")}`
 
-      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-        all(sql, ReplayRow)`select ${columns} from posthorn.replays
-        where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
+      const list = (caller: Within, limit: number, from: Option.Option<TimePosition>) =>
+        all(
+          sql,
+          ReplayRow
+        )`select ${columns} from ${newestWithin(sql, caller, "posthorn.replays", newestFirst(sql, limit, from))}`
 
       /** Ends a running job after its current step; undefined when it was not running. */
-      const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
+      const cancel = (caller: Within, replayId: ReplayId) =>
         first(sql, ReplayRow)`
         update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
-        where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
+        where workspace_id = ${caller.workspaceId} and id = ${replayId} and state = 'running'
+          ${ofEndpoints(sql, caller, "endpoint_id")}
         returning ${columns}`
 
       /** Sends one delivery again; gives the new id, or undefined when its status does not allow it. */

@@ -9,12 +9,15 @@
  * Source: spec §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { EndpointId, EventId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { EndpointId, EventId } from "@posthorn/domain/Ids"
+import type { Within } from "@posthorn/domain/Principal"
 import { RoutingReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Id } from "../client/internal/Columns.ts"
 import { all, first } from "../client/Query.ts"
 import { byIdAfter } from "../client/Statement.ts"
+import { ofEndpoints } from "../client/Within.ts"
+import { eventExists } from "./internal/EventsWithin.ts"
 
 const Route = Schema.Struct({
   endpointId: Id("endpoint"),
@@ -32,26 +35,28 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const findEvent = (workspaceId: WorkspaceId, eventId: EventId) =>
+      const findEvent = (caller: Within, eventId: EventId) =>
         first(
           sql,
           Event
-        )`select event_type as "eventType", purged_at is not null as purged from posthorn.events
-          where workspace_id = ${workspaceId} and id = ${eventId}`
+        )`select event_type as "eventType", purged_at is not null as purged from posthorn.events r
+          where workspace_id = ${caller.workspaceId} and id = ${eventId} ${eventExists(sql, caller)}`
 
       /** By endpoint id, strictly past the position, and one row more than the page holds. */
       const list = (
-        workspaceId: WorkspaceId,
+        caller: Within,
         eventId: EventId,
         endpointId: EndpointId | undefined,
         limit: number,
         from: Option.Option<{ readonly id: string }>
-      ) =>
+      ) => {
+        const { workspaceId } = caller
         // Compared as rows, ids lead PostgreSQL to the index by endpoint, whatever its statistics say; other indexes hold all of the event.
-        all(sql, Route)`
+        return all(sql, Route)`
         with page as materialized (
           select id, event_types, created_at, updated_at, filter::text as filter from posthorn.endpoints
           where workspace_id = ${workspaceId} ${endpointId === undefined ? sql`` : sql`and id = ${endpointId}`}
+            ${ofEndpoints(sql, caller, "id")}
             and ${byIdAfter(sql, limit, from)}
         ), event as materialized (
           select id, event_type, created_at, endpoint_ids, unfilterable, posthorn.patterns_of(event_type) as patterns,
@@ -98,6 +103,7 @@ export class RoutingRepo extends Effect.Service<RoutingRepo>()(
           order by m.endpoint_id, m.created_at, m.event_id limit 1
         ) missed on true
         order by p.id`
+      }
 
       return { findEvent, list } as const
     })

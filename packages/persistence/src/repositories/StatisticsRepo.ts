@@ -8,10 +8,12 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { Within } from "@posthorn/domain/Principal"
 import { Effect, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
+import { idsIn, ofEndpoints } from "../client/Within.ts"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
 export const OVERVIEW_HOURS = 24
@@ -56,6 +58,9 @@ export const HourRow = Schema.Struct({
 })
 export type HourRow = typeof HourRow.Type
 
+const secondsBetween = (from: string, to: string) =>
+  Math.max(0, Math.floor((Date.parse(to) - Date.parse(from)) / 1_000))
+
 export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
   "@posthorn/persistence/repositories/StatisticsRepo",
   {
@@ -65,8 +70,12 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
 
       const backlog = makeBacklogCounts(sql)
 
-      const overview = (workspaceId: WorkspaceId) =>
-        rows(sql, Overview)`
+      /** Of a limited caller's endpoints each number; members are of no endpoint, and it sees no tokens. */
+      const overview = (caller: Within) => {
+        const { endpointIds, workspaceId } = caller
+        const since = sql`now() - make_interval(hours => ${OVERVIEW_HOURS})`
+        const theirs = (column: string) => ofEndpoints(sql, caller, column)
+        return rows(sql, Overview)`
         with recent as materialized (
           select r.event_type, count(*) as events from (
             select r.event_type from posthorn.events r
@@ -76,18 +85,22 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
           ) r group by r.event_type
         )
         select now() as at, e.*, d.*,
-          (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
+          ${
+            endpointIds === null
+              ? sql`(select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
            from posthorn.deliveries d
            where d.workspace_id = ${workspaceId} and d.id = (
              select delivery_id from posthorn.queue where workspace_id = ${workspaceId}
-             order by delivery_id limit 1)) as "oldestWaitingSeconds",
-          (select count(*) from posthorn.failed_deliveries f where f.workspace_id = ${workspaceId}
+             order by delivery_id limit 1))`
+              : sql`null`
+          } as "oldestWaitingSeconds",
+          (select count(*) from posthorn.failed_deliveries f where f.workspace_id = ${workspaceId} ${theirs("f.endpoint_id")}
              and f.created_at >= now() - make_interval(hours => ${OVERVIEW_HOURS}) and f.recovered_by is not null
              and f.status <> 'failed') as recovered,
           array(
             select f.id from (
               select f.id, f.event_types from posthorn.endpoints f
-              where f.workspace_id = ${workspaceId} and f.enabled and f.filter_path is not null
+              where f.workspace_id = ${workspaceId} and f.enabled and f.filter_path is not null ${theirs("f.id")}
                 and f.updated_at < now() - make_interval(hours => ${OVERVIEW_HOURS})
               order by f.id limit 100
             ) f
@@ -100,47 +113,50 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
             order by f.id limit 20) as "filteredOut",
           (select count(*) from posthorn.members where workspace_id = ${workspaceId}) as members,
           (select count(*) from posthorn.api_tokens where workspace_id = ${workspaceId} and revoked_at is null
-             and (expires_at is null or expires_at > now())) as "apiTokens",
-          (select count(*) from posthorn.notifications where workspace_id = ${workspaceId} and read_at is null)
-            as "unreadNotifications"
+             and (expires_at is null or expires_at > now()) ${endpointIds === null ? sql`` : sql`and false`}) as "apiTokens",
+          (select count(*) from posthorn.notifications
+           where workspace_id = ${workspaceId} and read_at is null ${theirs("endpoint_id")}) as "unreadNotifications"
         from (
           select count(*) as endpoints, count(*) filter (where enabled) as "enabledEndpoints"
-          from posthorn.endpoints where workspace_id = ${workspaceId}
+          from posthorn.endpoints where workspace_id = ${workspaceId} ${theirs("id")}
         ) e, (
           select coalesce(sum(n) filter (where status = 'pending'), 0)::integer as pending,
             coalesce(sum(n) filter (where status = 'delivered'), 0)::integer as delivered,
             coalesce(sum(n) filter (where status = 'failed'), 0)::integer as failed,
             coalesce(sum(n) filter (where status = 'failed_permanent'), 0)::integer as "failedPermanent",
             coalesce(sum(n) filter (where status = 'dead_lettered'), 0)::integer as "deadLettered"
-          from posthorn.deliveries_of(${workspaceId}, array[now() - make_interval(hours => ${OVERVIEW_HOURS})],
-            date_trunc('hour', now(), 'UTC') + interval '1 hour' - now(), null)
+          from posthorn.deliveries_of(${workspaceId},
+            ${endpointIds === null ? sql`array[${since}]` : sql`array_fill(${since}, array[${endpointIds.length}::integer])`},
+            date_trunc('hour', now(), 'UTC') + interval '1 hour' - now(),
+            ${endpointIds === null ? sql`null` : idsIn(sql, endpointIds)})
         ) d`.pipe(
-          Effect.zipWith(
-            backlog(workspaceId),
-            ([row], { waiting, waitingAtDisabled }): OverviewRow =>
-              row!.oldestWaitingSeconds === null
-                ? { ...row!, waiting: 0, waitingAtDisabled: 0 }
-                : { ...row!, waiting: Math.max(1, waiting), waitingAtDisabled }
-          ),
+          Effect.zipWith(backlog(caller), ([row], { oldestAt, waiting, waitingAtDisabled }): OverviewRow => {
+            const oldestWaitingSeconds =
+              oldestAt === null ? row!.oldestWaitingSeconds : secondsBetween(oldestAt, row!.at)
+            return oldestWaitingSeconds === null
+              ? { ...row!, waiting: 0, waitingAtDisabled: 0 }
+              : { ...row!, oldestWaitingSeconds, waiting: Math.max(1, waiting), waitingAtDisabled }
+          }),
           Effect.orDie
         )
+      }
 
       const byHour = (
         workspaceId: WorkspaceId,
-        endpointId: EndpointId | null,
+        endpointIds: ReadonlyArray<EndpointId> | null,
         hours: number,
         at: string | null
       ) =>
         all(sql, HourRow)`
-        select ${columns} from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`
+        select ${columns} from posthorn.statistics_by_hour(${workspaceId}, ${endpointIds as Array<string> | null}::text[], ${hours}::integer, coalesce(${at}::timestamptz, now()))`
 
       /** Hour by hour, oldest first, then the whole period. */
       const ofEndpoint = (workspaceId: WorkspaceId, endpointId: EndpointId, hours: number) =>
-        byHour(workspaceId, endpointId, hours, null)
+        byHour(workspaceId, [endpointId], hours, null)
 
       /** `at` is that of the overview, so that each hour is counted exactly once. */
-      const ofWorkspace = (workspaceId: WorkspaceId, at: string) =>
-        byHour(workspaceId, null, OVERVIEW_HOURS, at)
+      const ofWorkspace = ({ endpointIds, workspaceId }: Within, at: string) =>
+        byHour(workspaceId, endpointIds, OVERVIEW_HOURS, at)
 
       return { ofEndpoint, ofWorkspace, overview } as const
     })

@@ -1,13 +1,17 @@
 /**
  * Everything that became of an event, found by any of its ids, each step through an index. A trace id can lead to many events:
- * the answer has the oldest `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. Source: spec §4.6.
+ * the answer has the oldest `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. A caller that is limited to endpoints sees
+ * their deliveries, and of the first `MAX_JUDGED` events those that exist for it. Source: spec §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { WorkspaceId } from "@posthorn/domain/Ids"
+import type { Fragment } from "@effect/sql/Statement"
+import type { Within } from "@posthorn/domain/Principal"
 import { Effect, Schema } from "effect"
 import { Time } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
+import { ofEndpoints } from "../client/Within.ts"
+import { eventExists, eventsOf } from "./internal/EventsWithin.ts"
 
 const Raw = Schema.Struct({
   at: Time,
@@ -22,6 +26,7 @@ export interface TraceItem extends Omit<typeof Raw.Type, "facts"> {
 
 const MAX_ITEMS = 1_000
 const MAX_DELIVERIES = 1_000
+const MAX_JUDGED = 100
 
 const TRACE_ID = /^[0-9a-f]{32}$/
 const OWN_ID = /^(whd|evt)_[\x21-\x7e]{1,60}$/
@@ -33,16 +38,18 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
       const sql = yield* SqlClient.SqlClient
 
       /** Deliveries that the id itself names: one by its id, or those with this trace id. */
-      const named = (workspaceId: WorkspaceId, id: string) =>
+      const named = (caller: Within, id: string) =>
         id.startsWith("whd_")
           ? sql`select id, event_id, replayed_from from posthorn.deliveries
-            where workspace_id = ${workspaceId} and id = ${id}`
-          : sql`select id, event_id, replayed_from from posthorn.deliveries
-            where workspace_id = ${workspaceId} and trace_id = ${id}
-              and (event_id is null or replayed_from is not null or replay_id is not null)
-            limit ${MAX_DELIVERIES}`
+            where workspace_id = ${caller.workspaceId} and id = ${id} ${ofEndpoints(sql, caller, "endpoint_id")}`
+          : sql`select id, event_id, replayed_from from (
+              select id, event_id, replayed_from, endpoint_id from posthorn.deliveries
+              where workspace_id = ${caller.workspaceId} and trace_id = ${id}
+                and (event_id is null or replayed_from is not null or replay_id is not null)
+              limit ${MAX_DELIVERIES}
+            ) d where true ${ofEndpoints(sql, caller, "endpoint_id")}`
 
-      const eventsNamed = (workspaceId: WorkspaceId, id: string) =>
+      const eventsNamed = ({ workspaceId }: Within, id: string) =>
         sql`select id from posthorn.events
         where workspace_id = ${workspaceId} and ${
           id.startsWith("evt_")
@@ -55,13 +62,20 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
          where workspace_id = ${workspaceId} and trace_id = ${id} and trace_id <> posthorn.own_trace(id)
          limit ${MAX_DELIVERIES})`
 
-      const items = (workspaceId: WorkspaceId, id: string) =>
-        rows(sql, Raw)`
-        with recursive named as materialized (${named(workspaceId, id)}),
-        event_ids as materialized (
-          select event_id as id from named where event_id is not null
-          union (${eventsNamed(workspaceId, id)})
-        ),
+      /** Those among the events that exist for the caller. */
+      const existing = (caller: Within, ids: Fragment) =>
+        caller.endpointIds === null
+          ? ids
+          : sql`select r.id from (select * from (${ids}) i limit ${MAX_JUDGED}) i
+              join posthorn.events r on r.workspace_id = ${caller.workspaceId} and r.id = i.id ${eventExists(sql, caller)}`
+
+      const items = (caller: Within, id: string) => {
+        const { workspaceId } = caller
+        const eventIds = sql`select event_id as id from named where event_id is not null
+          union (${eventsNamed(caller, id)})`
+        return rows(sql, Raw)`
+        with recursive named as materialized (${named(caller, id)}),
+        event_ids as materialized (${existing(caller, eventIds)}),
         -- A test send and its replays have no event; they are connected by what each was replayed from.
         first_sends as (
           select id, replayed_from from named where event_id is null
@@ -79,15 +93,16 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         delivered as materialized (
           select d.* from event_ids e
           cross join lateral posthorn.deliveries_of_event(${workspaceId}, e.id) as of_event(id)
-          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = of_event.id
+          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = of_event.id ${ofEndpoints(sql, caller, "d.endpoint_id")}
           union all
-          select d.* from sends s join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = s.id
+          select d.* from sends s join posthorn.deliveries d
+            on d.workspace_id = ${workspaceId} and d.id = s.id ${ofEndpoints(sql, caller, "d.endpoint_id")}
           limit ${MAX_DELIVERIES}
         )
         select at, kind, id, facts from (
-          select e.created_at as at, 'event' as kind, e.id::text, 1 as rank, json_build_object('eventType', e.event_type,
-            'traceId', e.trace_id, 'deliveries', e.deliveries, 'missed', e.missed, 'actor', posthorn.actor_json(e.actor)) as facts
-          from event_ids i join posthorn.events e on e.workspace_id = ${workspaceId} and e.id = i.id
+          select r.created_at as at, 'event' as kind, r.id::text, 1 as rank, json_build_object('eventType', r.event_type,
+            'traceId', r.trace_id, 'deliveries', r.deliveries, 'missed', r.missed, 'actor', posthorn.actor_json(r.actor)) as facts
+          from event_ids i join ${eventsOf(sql, caller)} on r.workspace_id = ${workspaceId} and r.id = i.id
           union all
           select d.created_at, 'replay', d.id, 2, json_build_object('replayedFrom', d.replayed_from, 'replayId', d.replay_id)
           from delivered d where d.replayed_from is not null or d.replay_id is not null
@@ -113,11 +128,12 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
           join posthorn.audit_events u on u.workspace_id = ${workspaceId} and u.target_id = t.target
         ) found
         order by at, rank, id limit ${MAX_ITEMS + 1}`
+      }
 
       /** Ordered by time; empty when nothing has the id. */
-      const find = (workspaceId: WorkspaceId, id: string) =>
+      const find = (caller: Within, id: string) =>
         TRACE_ID.test(id) || OWN_ID.test(id)
-          ? items(workspaceId, id).pipe(
+          ? items(caller, id).pipe(
               Effect.map((found) => ({
                 items: found
                   .slice(0, MAX_ITEMS)

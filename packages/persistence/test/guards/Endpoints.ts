@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
+import { whole } from "@posthorn/testkit/Whole"
 import { Effect } from "effect"
 import { SecretsRepo } from "../../src/operations/SecretsRepo.ts"
 import { type EndpointRow, EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
@@ -129,26 +130,26 @@ const scenarios = writeScenarios((it) => {
       [acme, two],
       [twin, one]
     ] as const) {
-      const found = stage.repos.run(lock(workspace, id))
+      const found = stage.repos.run(lock(whole(workspace), id))
       assert.deepEqual(
-        [(await found)?.id, (await stage.repos.run(lockForUpdate(workspace, id)))?.id],
+        [(await found)?.id, (await stage.repos.run(lockForUpdate(whole(workspace), id)))?.id],
         [id, id]
       )
       const held = (call: Effect.Effect<unknown, unknown, SqlClient>, against: string) =>
         stage.repos.within(call, async () => {
           assert.deepEqual(await lockedFor(stage, against), [`${workspace} ${id}`])
         })
-      await held(lock(workspace, id), "for no key update")
-      await held(lockForUpdate(workspace, id), "for share")
-      await held(lockKeys(workspace, id), "for share")
-      await held(lockForRemoval(workspace, id), "for key share")
+      await held(lock(whole(workspace), id), "for no key update")
+      await held(lockForUpdate(whole(workspace), id), "for share")
+      await held(lockKeys(whole(workspace), id), "for share")
+      await held(lockForRemoval(whole(workspace), id), "for key share")
     }
   })
 
   it("EndpointsRepo.ts update, EndpointsRepo.ts setKeyPair, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: only the endpoint with this id in this workspace is changed, rotated and removed", async (stage) => {
     const { acme, endpoints, one, twin } = await scene(stage)
     for (const workspace of [acme, twin]) {
-      const present = (await stage.repos.run(endpoints.find(workspace, one)))!
+      const present = (await stage.repos.run(endpoints.find(whole(workspace), one)))!
       const next = {
         ...settingsOf(present),
         enabled: true,
@@ -157,9 +158,9 @@ const scenarios = writeScenarios((it) => {
       }
       const keys = { secret: Buffer.from("new"), publicKey: Buffer.alloc(32) }
       const acts = [
-        () => stage.repos.run(endpoints.update(workspace, present, next, null)),
-        () => stage.repos.run(endpoints.setKeyPair(workspace, one, keys)),
-        () => stage.repos.run(endpoints.rotate(workspace, one, keys)),
+        () => stage.repos.run(endpoints.update(whole(workspace), present, next, null)),
+        () => stage.repos.run(endpoints.setKeyPair(whole(workspace), one, keys)),
+        () => stage.repos.run(endpoints.rotate(whole(workspace), one, keys)),
         () => stage.repos.run(endpoints.remove(workspace, one, 9))
       ]
       for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)

@@ -1,6 +1,8 @@
 /** Statements of repositories: each changes one row of one workspace, and removing a workspace removes all its rows. */
+
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
+import { whole } from "@posthorn/testkit/Whole"
 import { IdempotencyRepo } from "../../src/repositories/IdempotencyRepo.ts"
 import { MembersRepo } from "../../src/repositories/MembersRepo.ts"
 import { NotificationsRepo } from "../../src/repositories/NotificationsRepo.ts"
@@ -67,7 +69,7 @@ const scenarios = writeScenarios((it) => {
     const notifications = await stage.repos.get(NotificationsRepo)
     for (const workspace of [acme, twin])
       await changesOnly(stage, "notifications", workspace, "ntf_1", () =>
-        stage.repos.run(notifications.markRead(workspace, "ntf_1"))
+        stage.repos.run(notifications.markRead(whole(workspace), "ntf_1"))
       )
   })
 
@@ -79,7 +81,7 @@ const scenarios = writeScenarios((it) => {
     const twin = await twinOf(stage, acme, "endpoints", "replays")
     const replays = await stage.repos.get(ReplaysRepo)
     for (const workspace of [acme, twin]) {
-      const cancel = () => stage.repos.run(replays.cancel(workspace, one))
+      const cancel = () => stage.repos.run(replays.cancel(whole(workspace), one))
       await changesOnly(stage, "replays", workspace, one, cancel)
       await changesNothing(stage, "replays", cancel)
     }

@@ -68,7 +68,7 @@ const agree = async (stage: Stage, { endpoints, workspace }: Made) => {
     const said = await stage.rows(
       `select * from posthorn.statistics_by_hour($1, $2, ${HOURS}, now())`,
       workspace,
-      endpoint
+      endpoint && [endpoint]
     )
     assert.deepEqual(said, await plain(stage, workspace, endpoint))
   }
@@ -375,7 +375,7 @@ const scenarios = writeScenarios((it) => {
       big
     )
     const before = await read()
-    await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, big)
+    await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, [big])
     await stage.rows("delete from posthorn.stale_hours where endpoint_id = $1", big)
     await stage.rows(
       `select posthorn.roll_up_hour(workspace_id, hour) from posthorn.hourly_rollups

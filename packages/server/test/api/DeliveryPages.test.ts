@@ -1,4 +1,5 @@
 /** Pages of deliveries: the same items to the byte, whatever the length of pages and the database's settings. */
+
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { stringify } from "@posthorn/domain/JsonText"
@@ -6,6 +7,7 @@ import { FailureReason } from "@posthorn/domain/Verdict"
 import * as Database from "@posthorn/persistence/client/Database"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestDatabaseUrl"
+import { whole } from "@posthorn/testkit/Whole"
 import { Effect, Option } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish } from "../Fixtures.ts"
 import { type Entered, entered, testServer } from "../TestServer.ts"
@@ -152,7 +154,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
 
       // Applies to connections that are opened from now on.
       const listing = yield* Effect.flatMap(DeliveriesRepo, (deliveries) =>
-        deliveries.list(ws.workspaceId as never, {}, 5, Option.none())
+        deliveries.list(whole(ws.workspaceId), {}, 5, Option.none())
       ).pipe(
         Effect.provide(DeliveriesRepo.Default),
         Effect.provide(Database.layer({ url, applicationName: "elsewhere", maxConnections: 1 }))

@@ -1,8 +1,10 @@
 /** Who got an event, and why not: a story for each reason. */
+
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { RoutingRepo } from "@posthorn/persistence/repositories/RoutingRepo"
 import { readRows } from "@posthorn/testkit/Seeds"
+import { whole } from "@posthorn/testkit/Whole"
 import { Effect, Option } from "effect"
 import { connect, makeEndpoint, observe, publish, unknown, walk } from "../Fixtures.ts"
 import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
@@ -293,7 +295,7 @@ layer(testServer(), { excludeTestServices: true })("explainEventRouting", (it) =
           const routing = yield* RoutingRepo
           const before = yield* rows
           const from = Option.none()
-          const found = yield* routing.list(ws.workspaceId as never, id as never, undefined, 10, from)
+          const found = yield* routing.list(whole(ws.workspaceId), id as never, undefined, 10, from)
           expect(found).toHaveLength(11)
           return (yield* rows) - before
         }).pipe(sql.withTransaction, Effect.provide(RoutingRepo.Default))

@@ -1,8 +1,10 @@
 /** Which published events a filter would let through, and why not the others. */
+
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { FiltersRepo } from "@posthorn/persistence/repositories/FiltersRepo"
 import { readRows } from "@posthorn/testkit/Seeds"
+import { whole } from "@posthorn/testkit/Whole"
 import { Effect } from "effect"
 import { publish } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
@@ -139,7 +141,7 @@ layer(testServer(), { excludeTestServices: true })("tryFilter", (it) => {
           const filters = yield* FiltersRepo
           const rows = Effect.map(sql.unsafe<{ n: number }>(readRows("events")), ([row]) => row!.n)
           const before = yield* rows
-          const found = yield* filters.newest(ws.workspaceId as never, [pattern], [], 200)
+          const found = yield* filters.newest(whole(ws.workspaceId), [pattern], [], 200)
           return { ids: found.map(({ id }) => String(id)), read: (yield* rows) - before }
         }).pipe(sql.withTransaction, Effect.provide(FiltersRepo.Default))
       const ids = yield* Effect.map(

@@ -6,6 +6,7 @@ import * as Records from "@posthorn/persistence/engine/Records"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { rows } from "@posthorn/testkit/Sql"
+import { whole } from "@posthorn/testkit/Whole"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { expect } from "vitest"
 import {
@@ -186,7 +187,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       expect(
         yield* sql`select dead_letter_reason as reason from posthorn.deliveries where workspace_id = ${acme.id} order by id`
       ).toEqual([{ reason: "never_sent" }, { reason: "no_outcome" }])
-      const evidence = yield* Effect.flatMap(EvidenceRepo, (repo) => repo.gather(acme.id, endpointId))
+      const evidence = yield* Effect.flatMap(EvidenceRepo, (repo) => repo.gather(whole(acme.id), endpointId))
       expect(evidence!.stopped).toMatchObject({ count: 2, neverSent: 1 })
     }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
   )
