@@ -26,6 +26,9 @@ module.exports = {
     forbid("sdk-stands-alone", "everybody installs it: no dependency at all", "^packages/sdk/src", {
       dependencyTypesNot: ["local"]
     }),
+    forbid("embed-stands-alone", "every visitor of a platform's page loads it", "^packages/embed/src", {
+      dependencyTypesNot: ["local"]
+    }),
     forbid(
       "domain-is-pure",
       "domain computes; it never reaches out, so that a browser can share it",

@@ -2,7 +2,7 @@
  * Makes what a release consists of, of what is checked out, in a folder: `node scripts/artifacts.mjs [dist]`. The same commit gives
  * the same bytes.
  *
- *   *.tgz                 `posthorn`, `@posthorn/sdk`, `@posthorn/signature`, `@posthorn/client` for npm
+ *   *.tgz                 `posthorn`, `@posthorn/sdk`, `@posthorn/signature`, `@posthorn/client`, `@posthorn/embed` for npm
  *   *.whl                 `posthorn` for Python
  *   go/                   `posthorn-go`, as a module proxy serves it: GOPROXY=file://…/dist/go
  *   sbom.cdx.json         what the command contains
@@ -28,7 +28,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ensureInstalled, root } from "./install.mjs"
-import { filesIn, pack } from "./pack.mjs"
+import { filesIn, pack, packages } from "./pack.mjs"
 import { writeSbom } from "./sbom.mjs"
 
 // Debian's, whose packages build it without the network.
@@ -106,7 +106,7 @@ export const makeArtifacts = async (into) => {
   // The wheel keeps the modes of its files.
   process.umask(0o022)
   const madeAt = Number(git("log", "-1", "--format=%ct"))
-  for (const name of ["signature", "sdk", "client", "posthorn"]) await pack(name, into)
+  for (const name of packages) await pack(name, into)
   makeWheel(into, madeAt)
   makeGoModule(into, madeAt)
   cpSync(writeSbom(), join(into, "sbom.cdx.json"))

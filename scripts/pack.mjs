@@ -1,7 +1,7 @@
 /**
- * Packs what others install: `posthorn`, `@posthorn/signature`, `@posthorn/sdk` and `@posthorn/client`, each as built JavaScript (and types)
- * that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder (default `dist/`),
- * all four or those named (`posthorn`, `signature`, `sdk`, `client`).
+ * Packs what others install: `posthorn`, and the libraries `@posthorn/signature`, `sdk`, `client` and `embed`, each as built
+ * JavaScript (and types) that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder
+ * (default `dist/`), all or those named (`posthorn`, `signature`, …).
  *
  * A library's tarball contains the packages of this repository that it uses, each in a folder, so none of them has to be
  * installed. `posthorn` contains the bundle of scripts/bundle.mjs, and the list of its dependencies (scripts/sbom.mjs).
@@ -52,6 +52,8 @@ const common = (name, manifest) => ({
 
 /** `sources` are this repository's packages in the tarball; `exports` names their files, without extension. */
 const libraries = {
+  // Importing it defines the element, so bundlers must not leave the import out.
+  embed: { sources: ["embed"], exports: { ".": "embed/index" }, peers: [], sideEffects: true },
   sdk: { sources: ["sdk"], exports: { ".": "sdk/index" }, peers: [] },
   signature: { sources: ["signature"], exports: { ".": "signature/index" }, peers: [] },
   client: {
@@ -61,6 +63,9 @@ const libraries = {
     peers: ["effect", "@effect/platform"]
   }
 }
+
+/** Everything that is packed. */
+export const packages = [...Object.keys(libraries), "posthorn"]
 
 const compile = (sources, folder) => {
   const config = join(folder, "tsconfig.json")
@@ -112,7 +117,7 @@ const relink = (lib) => {
 const targets = (path) => ({ types: `./lib/${path}.d.ts`, default: `./lib/${path}.js` })
 
 const buildLibrary = (name, folder) => {
-  const { exports, peers, sources } = libraries[name]
+  const { exports, peers, sideEffects = false, sources } = libraries[name]
   compile(sources, folder)
   for (const source of sources)
     cpSync(join(folder, "built", source, "src"), join(folder, "lib", source), { recursive: true })
@@ -122,7 +127,7 @@ const buildLibrary = (name, folder) => {
   const peerDependencies = Object.fromEntries(peers.map((peer) => [peer, `^${pinned(peer)}`]))
   return {
     ...common(`@posthorn/${name}`, manifestOf(join("packages", name))),
-    sideEffects: false,
+    sideEffects,
     exports: Object.fromEntries(Object.entries(exports).map(([entry, path]) => [entry, targets(path)])),
     files: ["lib"],
     ...(peers.length === 0 ? {} : { peerDependencies })
@@ -158,8 +163,7 @@ export const pack = async (name, into) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-pack-"))
   try {
     mkdirSync(into, { recursive: true })
-    if (name !== "posthorn" && !Object.hasOwn(libraries, name))
-      throw new Error(`there is no package ${name} to pack`)
+    if (!packages.includes(name)) throw new Error(`there is no package ${name} to pack`)
     const manifest = name === "posthorn" ? await buildCommand(folder) : buildLibrary(name, folder)
     writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
     cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
@@ -177,7 +181,7 @@ export const pack = async (name, into) => {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [into = join(root, "dist"), ...given] = process.argv.slice(2)
-  const names = given.length > 0 ? given : ["signature", "sdk", "client", "posthorn"]
+  const names = given.length > 0 ? given : packages
   // The types of libraries are built by what `npm start` alone does not install.
   ensureInstalled({ toRun: names.every((name) => name === "posthorn"), withConsole: true })
   for (const name of names) {

@@ -104,11 +104,15 @@ export const tryArtifacts = async (dist) => {
   try {
     writeFileSync(join(folder, "package.json"), "{}")
     const packed = readdirSync(dist).filter((name) =>
-      /^posthorn(-sdk|-signature|-client)?-\d.*\.tgz$/.test(name)
+      /^posthorn(-sdk|-signature|-client|-embed)?-\d.*\.tgz$/.test(name)
     )
     const options = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"]
     await run(folder, "npm", ["install", ...options, ...packed.map((name) => join(dist, name))])
-    await run(folder, process.execPath, ["--input-type=module", "--eval", 'import "@posthorn/client"'])
+    await run(folder, process.execPath, [
+      "--input-type=module",
+      "--eval",
+      'import "@posthorn/client"; import "@posthorn/embed"'
+    ])
     for (const { install } of Object.values(languages)) await install(folder, dist)
     dev = startDev(folder)
     const env = await dev.ready

@@ -23,7 +23,7 @@ export interface Installed {
 
 /** Installs it with the extra packages (`name@version`); the folder is removed with the scope. */
 export const installPacked = (
-  name: "client" | "posthorn" | "sdk" | "signature",
+  name: "client" | "embed" | "posthorn" | "sdk" | "signature",
   ...extras: ReadonlyArray<string>
 ) =>
   Effect.acquireRelease(
