@@ -156,6 +156,7 @@ CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace
 CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
 CREATE TRIGGER audit_events_not_emptied BEFORE TRUNCATE ON posthorn.audit_events FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER endpoints_told AFTER INSERT ON posthorn.audit_events FOR EACH ROW WHEN (new.action = ANY (ARRAY['webhook.endpoint_created'::text, 'webhook.endpoint_updated'::text, 'webhook.endpoint_deleted'::text, 'webhook.secret_rotated'::text])) EXECUTE FUNCTION posthorn.tell_of_change();
 
 create table posthorn.catalogue (
   only_row boolean not null default true,
@@ -251,14 +252,6 @@ create table posthorn.dead_letters (
   constraint dead_letters_reason_check CHECK ((reason = ANY (ARRAY['retries_spent'::text, 'no_outcome'::text, 'never_sent'::text])))
 );
 
-create table posthorn.default_quotas (
-  only_row boolean not null default true,
-  waiting bigint,
-  bytes bigint,
-  constraint default_quotas_pkey PRIMARY KEY (only_row),
-  constraint default_quotas_only_row_check CHECK (only_row)
-);
-
 create table posthorn.deleted_endpoints (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -309,6 +302,7 @@ create table posthorn.deviations (
   count bigint not null,
   since timestamp(3) with time zone not null,
   last_event_id text collate "C" not null,
+  told_hours integer not null default 0,
   constraint deviations_pkey PRIMARY KEY (workspace_id, event_type, day),
   constraint deviations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
 );
@@ -335,6 +329,7 @@ create table posthorn.endpoints (
   expired integer not null default 0,
   consecutive_failures integer not null default 0,
   failing_since timestamp(3) with time zone,
+  recovers_from text,
   generation integer not null default 0,
   secret bytea not null,
   previous_secret bytea,
@@ -362,6 +357,7 @@ create table posthorn.endpoints (
   constraint endpoints_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
   constraint endpoints_previous_public_key_check CHECK ((length(previous_public_key) = 32)),
   constraint endpoints_public_key_check CHECK ((length(public_key) = 32)),
+  constraint endpoints_recovers_from_check CHECK ((recovers_from = ANY (ARRAY['failing'::text, 'enabling'::text]))),
   constraint endpoints_url_check CHECK ((length(url) <= 2048))
 ) with (fillfactor=80);
 CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
@@ -475,6 +471,15 @@ create table posthorn.idempotent_answers (
 );
 CREATE INDEX idempotent_answers_age ON posthorn.idempotent_answers USING btree (workspace_id, created_at);
 CREATE INDEX idempotent_answers_sealed ON posthorn.idempotent_answers USING btree (workspace_id, created_at) WHERE (sealed IS NOT NULL);
+
+create table posthorn.installation (
+  only_row boolean not null default true,
+  waiting bigint,
+  bytes bigint,
+  system_workspace text collate "C",
+  constraint installation_pkey PRIMARY KEY (only_row),
+  constraint installation_only_row_check CHECK (only_row)
+);
 
 create table posthorn.judged_events (
   workspace_id text collate "C" not null,
@@ -636,6 +641,7 @@ CREATE INDEX replays_newest ON posthorn.replays USING btree (workspace_id, creat
 CREATE INDEX replays_running ON posthorn.replays USING btree (shard) WHERE (state = 'running'::text);
 CREATE INDEX replays_turns ON posthorn.replays USING btree (workspace_id, id) WHERE (state = 'running'::text);
 CREATE TRIGGER replays_started AFTER INSERT ON posthorn.replays FOR EACH STATEMENT EXECUTE FUNCTION posthorn.tell_workers();
+CREATE TRIGGER replays_told AFTER UPDATE OF state ON posthorn.replays FOR EACH ROW WHEN (old.state = 'running'::text AND new.state <> 'running'::text) EXECUTE FUNCTION posthorn.tell_of_replay();
 
 create table posthorn.shards (
   shard smallint not null,
@@ -709,6 +715,13 @@ create type posthorn.audience as (
   unknown integer,
   weight integer,
   unjudged text
+);
+
+create type posthorn.happening as (
+  workspace_id text,
+  kind text,
+  facts jsonb,
+  trace_id text
 );
 
 create type posthorn.judged_payload as (
@@ -833,12 +846,14 @@ create type posthorn.waiting as (
 -- posthorn.fold_alerts(workspace text, most integer) returns integer
 -- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
+-- posthorn.happened(happenings posthorn.happening[]) returns void
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.hours_over() returns timestamp with time zone
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.ids_in(named json) returns text[]
+-- posthorn.is_operational(event_type text) returns boolean
 -- posthorn.judged(payload text) returns posthorn.judged_payload
 -- posthorn.lets_through(filter_path jsonpath, filter_program jsonb, judged posthorn.judged_payload) returns boolean
 -- posthorn.life_class() returns integer
@@ -888,6 +903,7 @@ create type posthorn.waiting as (
 -- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.record_each(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], failure_details text[], signatures text[], request_headers text[], response_bodies text[], waits integer[], exhausteds boolean[], urls text[], response_headers text[], rate_limiteds boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint, refused integer[], refusals text[])
+-- posthorn.refusal_in(workspace text) returns posthorn.refusal
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.refusal_of_named(named json) returns posthorn.refusal
 -- posthorn.release_shard(given smallint, last_owner text) returns void
@@ -903,12 +919,13 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_waiting(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
--- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
+-- posthorn.remove_workspace(workspace text, trace text) returns SETOF posthorn.workspaces
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false, unsent_events text[] DEFAULT '{}'::text[]) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_choice(recovered_by text, under_way text, is_test boolean, include_recovered boolean, include_tests boolean) returns text
 -- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
+-- posthorn.rfc3339(at timestamp with time zone) returns text
 -- posthorn.roll_up_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.rollup_class() returns integer
 -- posthorn.shard_count() returns integer
@@ -921,6 +938,7 @@ create type posthorn.waiting as (
 -- posthorn.starts_since(workspaces text[], endpoints text[], requests integer[], windows integer[], most_unrecorded integer[]) returns TABLE(index integer, ages double precision[])
 -- posthorn.statistics_by_hour(workspace text, endpoints text[], many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store_planned(plan posthorn.planned[], moment timestamp with time zone) returns void
+-- posthorn.system_workspace() returns text
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
 -- posthorn.take_sleep_locks(shards integer[]) returns TABLE(shard integer, taken boolean)

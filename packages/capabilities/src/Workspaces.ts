@@ -107,7 +107,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
         until: (removed) => removed < REMOVED_AT_ONCE
       })
       yield* Effect.gen(function* () {
-        const removed = yield* workspaces.remove(workspaceId)
+        const removed = yield* workspaces.remove(workspaceId, principal.traceId)
         if (removed === undefined) return yield* new WorkspaceNotFound()
         yield* record("workspace.deleted", principal, removed, { fields: [] })
       }).pipe(transactional(sql))

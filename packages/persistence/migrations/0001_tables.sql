@@ -16,6 +16,9 @@ create function posthorn.made_at(id text) returns timestamptz language sql immut
 create function posthorn.deliveries_begin(event_id text) returns text language sql immutable parallel safe
   return 'whd_' || substr(event_id, 5, 13);
 
+create function posthorn.rfc3339(at timestamptz) returns text language sql stable parallel safe
+  return to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
 -- Identifies an endpoint's effective delivery policy; 0 without one.
 create function posthorn.policy_version(own jsonb, inherited jsonb) returns bigint language sql stable parallel safe
   return case when own is null and inherited is null then 0 else hash_record_extended(row(own, inherited), 0) end;
@@ -100,6 +103,8 @@ create table posthorn.endpoints (
   expired integer not null default 0,
   consecutive_failures integer not null default 0,
   failing_since timestamptz(3),
+  -- What the next delivered attempt is the recovery from: a reported failing, or an enabling. Null: nothing.
+  recovers_from text check (recovers_from in ('failing', 'enabling')),
   -- Raised when the endpoint is enabled again. Attempts of an older generation do not count in the streak.
   generation integer not null default 0,
   -- Signing secret and private key as one sealed text (SecretBox). The previous secret signs until it expires.

@@ -88,6 +88,22 @@ returns posthorn.refusal language sql immutable parallel safe
       then row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal
   end;
 
+-- The types of operational events (0013_operations.sql), reserved in the system workspace.
+create function posthorn.is_operational(event_type text) returns boolean language sql immutable parallel safe
+  return event_type in ('endpoint.created', 'endpoint.updated', 'endpoint.deleted', 'endpoint.failing', 'endpoint.disabled',
+    'endpoint.recovered', 'delivery.dead_lettered', 'replay.finished', 'payload.deviated');
+
+-- What happened in a workspace: the type of an operational event, and its facts.
+create type posthorn.happening as (workspace_id text, kind text, facts jsonb, trace_id text);
+
+-- Why an operational event is invalid in a workspace, or null.
+create function posthorn.refusal_in(workspace text) returns posthorn.refusal language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if workspace is distinct from posthorn.system_workspace() then return null; end if;
+  return row('PH400', 'This type is reserved for operational events of Posthorn itself in this workspace', '/eventType')::posthorn.refusal;
+end $$;
+
 -- Why a list of named endpoints is invalid, or null.
 create function posthorn.refusal_of_named(named json) returns posthorn.refusal language sql immutable strict parallel safe
   return case when case when json_typeof(named) = 'array'
@@ -261,7 +277,8 @@ declare
 begin
   with given as materialized (
     select g.index, g.workspace, g.event_type, i.named, coalesce(
-        posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id), posthorn.refusal_of_named(i.named)) as fault
+        posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id), posthorn.refusal_of_named(i.named),
+        case when posthorn.is_operational(g.event_type) then posthorn.refusal_in(g.workspace) end) as fault
     from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids)
       with ordinality as g(workspace, event_type, payload, key, trace_id, index)
     cross join lateral (select g.payload::text as payload, endpoint_ids[g.index] as named offset 0) i
@@ -497,7 +514,7 @@ declare
   shard smallint;
   ids text[] := '{}';
 begin
-  if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
+  if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) or posthorn.is_operational(event_type) then return null; end if;
   audience := posthorn.audience_of(workspace, event_type, null);
   if audience.weight is not null then audience := posthorn.sift(audience, payload, false); end if;
   if audience.used_up is not null then return null; end if;

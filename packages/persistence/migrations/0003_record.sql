@@ -117,7 +117,8 @@ begin
           order by workspace_id collate "C", endpoint_id collate "C") s
     cross join lateral (
       select e.id, e.policy from posthorn.endpoints e
-      where e.workspace_id = s.workspace_id and e.id = s.endpoint_id and (s.failing or e.consecutive_failures > 0)
+      where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
+        and (s.failing or e.consecutive_failures > 0 or e.recovers_from is not null)
       for no key update
     ) e
   ), endpoints_first as materialized (
@@ -210,27 +211,32 @@ begin
   );
 end $$;
 
--- Updates the endpoints' streaks from the stored attempts, in the order in which these finished. Returns: the endpoints that this
--- disables, and why (`disablingReason` in domain/src/Verdict.ts). The caller has locked the endpoints. Called by: record.
+-- Updates the endpoints' streaks from the stored attempts, in the order in which these finished, and tells which endpoints are
+-- failing, disabled or recovered (0013_operations.sql). An endpoint is failing at half of the failures, or of the time, that disable
+-- it; under a policy that never does, at the tenth failure. Returns: the endpoints that this disables, and why (`disablingReason` in
+-- domain/src/Verdict.ts). Locks: the caller has locked the endpoints; endpoints that get what is told, for at most 10 ms. If that
+-- fails, the worker repeats `record` with the attempts of such an endpoint alone. Called by: record.
 create function posthorn.count_failures(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[],
   failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[],
   moment timestamptz,
   out disabled text[], out reasons text[]
-) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+) language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   failing_for_least constant integer := 5;
-  stopped record;
+  never_failing constant integer := 10;
+  told record;
+  happenings posthorn.happening[] := '{}';
 begin
   disabled := '{}';
   reasons := '{}';
-  for stopped in
+  for told in
     with counted as (
       select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, o.failure_limit, o.failing_for, o.gone,
-        e.consecutive_failures, e.failing_since, e.enabled,
+        e.consecutive_failures, e.failing_since, e.enabled, e.recovers_from,
         count(*) filter (where o.status = 'delivered')
           over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
       from unnest(workspaces, endpoints, deliveries, generations, statuses, failure_reasons, failure_limits, failing_fors, gones,
@@ -241,7 +247,7 @@ begin
       where o.index = any (stored) and o.endpoint_id = any (locked)
         and (o.failure_reason is null or o.failure_reason not in ('proxy_failed', 'auth_failed'))
     ), folded as (
-      select workspace_id, endpoint_id, delivery_id, position, status, failure_limit, failing_for, gone, enabled,
+      select workspace_id, endpoint_id, delivery_id, position, status, failure_limit, failing_for, gone, enabled, recovers_from, successes,
         count(*) filter (where status <> 'delivered')
           over (partition by workspace_id, endpoint_id, successes order by position)
           + case when successes = 0 then consecutive_failures else 0 end as streak,
@@ -252,38 +258,64 @@ begin
                      when gone then 'gone'
                      when streak >= failure_limit then 'consecutive_failures'
                      when streak >= failing_for_least and since + failing_for * interval '1 second' <= moment then 'failing_for'
-                end as reason
+                end as reason,
+        status <> 'delivered' and case
+          when failing_for is not null
+            then 2 * streak >= failing_for_least and since + failing_for * interval '0.5 seconds' <= moment
+          else 2 * streak >= coalesce(failure_limit, 2 * never_failing) end as failing
       from folded
+    ), states as (
+      -- What the next success recovers from after each attempt.
+      select *, case when bool_or(failing) over (partition by workspace_id, endpoint_id, successes order by position) then 'failing'
+                     when successes = 0 then recovers_from end as state
+      from ruled
+    ), changes as (
+      select *, lag(state, 1, recovers_from) over (partition by workspace_id, endpoint_id order by position) as state_before
+      from states
     ), breaking as (
-      select distinct on (workspace_id, endpoint_id) workspace_id, endpoint_id, delivery_id, reason, streak, since
+      select distinct on (workspace_id, endpoint_id) workspace_id, endpoint_id, delivery_id, position, reason, streak, since
       from ruled where reason is not null order by workspace_id, endpoint_id, position
     ), streaks as (
       select workspace_id, endpoint_id, bool_and(enabled) as enabled,
         (array_agg(streak order by position desc))[1]::integer as streak,
-        (array_agg(since order by position desc))[1] as since
-      from ruled group by workspace_id, endpoint_id
+        (array_agg(since order by position desc))[1] as since,
+        (array_agg(state order by position desc))[1] as state
+      from states group by workspace_id, endpoint_id
     ), kept as (
       update posthorn.endpoints e
       set consecutive_failures = s.streak,
           failing_since = case when s.streak > 0 then s.since end,
+          recovers_from = case when e.enabled and b.reason is null then s.state else e.recovers_from end,
           enabled = e.enabled and b.reason is null,
           disabled_reason = case when e.enabled then b.reason else e.disabled_reason end,
           disabled_at = case when e.enabled and b.reason is not null then moment else e.disabled_at end,
           updated_at = case when e.enabled and b.reason is not null then moment else e.updated_at end
       from streaks s left join breaking b on b.workspace_id = s.workspace_id and b.endpoint_id = s.endpoint_id
       where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
-      returning e.workspace_id, e.id, s.enabled as was_enabled, b.delivery_id, b.reason, b.streak::integer as streak, b.since
+      returning e.workspace_id, e.id, s.enabled as was_enabled, b.position
     )
-    select k.workspace_id, k.id, k.delivery_id, k.reason, k.streak, k.since, d.trace_id
+    select c.workspace_id, c.endpoint_id as id, c.delivery_id, c.streak::integer as streak, c.since, d.trace_id,
+      case when c.position = k.position then c.reason end as reason,
+      case when c.position = k.position then 'endpoint.disabled' when c.status = 'delivered' then 'endpoint.recovered'
+        else 'endpoint.failing' end as kind
     from kept k
-    join posthorn.deliveries d on d.workspace_id = k.workspace_id and d.id = k.delivery_id
-    where k.was_enabled
+    join changes c on c.workspace_id = k.workspace_id and c.endpoint_id = k.id and (k.position is null or c.position <= k.position)
+    join posthorn.deliveries d on d.workspace_id = c.workspace_id and d.id = c.delivery_id
+    where k.was_enabled and (c.position = k.position
+      or case when c.status = 'delivered' then c.state_before is not null
+           else c.state = 'failing' and c.state_before is distinct from 'failing' end)
+    order by c.position
   loop
-    disabled := disabled || stopped.id;
-    reasons := reasons || stopped.reason;
-    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.delivery_id, stopped.reason, stopped.streak,
-      stopped.since, stopped.trace_id);
+    happenings := happenings || row(told.workspace_id, told.kind, jsonb_strip_nulls(jsonb_build_object('endpointId', told.id,
+      'deliveryId', told.delivery_id, 'reason', told.reason, 'consecutiveFailures', nullif(told.streak, 0),
+      'failingSince', case when told.streak > 0 then posthorn.rfc3339(told.since) end)), told.trace_id)::posthorn.happening;
+    continue when told.reason is null;
+    disabled := disabled || told.id;
+    reasons := reasons || told.reason;
+    perform posthorn.endpoint_stopped(told.workspace_id, told.id, told.delivery_id, told.reason, told.streak, told.since,
+      told.trace_id);
   end loop;
+  perform posthorn.happened(happenings);
 end $$;
 
 -- Returns the endpoints for which `record` would wait. Locks: what `record` would lock, without waiting. Called by:
@@ -302,7 +334,8 @@ begin
     select r.endpoint_id from receivers r
     cross join lateral (
       select e.id from posthorn.endpoints e
-      where e.workspace_id = r.workspace_id and e.id = r.endpoint_id and (r.failing or e.consecutive_failures > 0) offset 0
+      where e.workspace_id = r.workspace_id and e.id = r.endpoint_id
+        and (r.failing or e.consecutive_failures > 0 or e.recovers_from is not null) offset 0
     ) there
     left join lateral (
       select e.id from posthorn.endpoints e
@@ -336,11 +369,11 @@ begin
 end $$;
 
 -- Writes the audit event, the notification and the announcement of an endpoint that was disabled by its failures. The notification
--- has the endpoint's losses, and the call that replays them. Locks: endpoints that subscribe to the announcement; waits at most 10
--- ms. If that fails, the worker repeats `record` with this endpoint's attempts alone. Called by: count_failures.
+-- has the endpoint's losses, and the call that replays them. Locks: endpoints that subscribe to the announcement. Called by:
+-- count_failures.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
-) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
+) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   most constant integer := 1000;
   lost record;
@@ -351,7 +384,7 @@ begin
       'consecutiveFailures', failures, 'deliveryId', delivery), trace);
   select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
     -- `losses` lacks the delivery that failed last: it is dead-lettered later.
-    to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
+    posthorn.rfc3339(least(l.stopped_since, l.missed_since, d.created_at)) as since
   into lost
   from posthorn.losses(workspace, endpoint, most) l
   join posthorn.workspaces w on w.id = workspace
@@ -361,8 +394,7 @@ begin
     format('Endpoint %s was disabled %s. Lost so far: %s%s given up, %s%s missed; events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then this sends all of it again: POST /workspaces/%s/webhooks/%s/replays with %s (add "dryRun":true to count first).',
       endpoint,
       case reason when 'gone' then 'because its receiver answered 410 Gone'
-        when 'failing_for' then format('after %s failures in a row since %s', failures,
-          to_char(failing_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        when 'failing_for' then format('after %s failures in a row since %s', failures, posthorn.rfc3339(failing_since))
         else format('after %s failures in a row', failures) end,
       lost.stopped || case when lost.stopped = 1 then ' delivery' else ' deliveries' end,
       case when lost.more_stopped then ' or more' else '' end,
@@ -382,6 +414,8 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 declare
   letter record;
+  happening posthorn.happening;
+  happenings posthorn.happening[] := '{}';
 begin
   processed := 0;
   marked := 0;
@@ -396,12 +430,16 @@ begin
     returning l.workspace_id, l.delivery_id, l.reason
   loop
     processed := processed + 1;
-    update posthorn.deliveries
+    update posthorn.deliveries d
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
-      where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
+      where d.workspace_id = letter.workspace_id and d.id = letter.delivery_id and d.status in ('pending', 'failed')
+      returning d.workspace_id, 'delivery.dead_lettered', jsonb_strip_nulls(jsonb_build_object('endpointId', d.endpoint_id,
+        'deliveryId', d.id, 'eventId', d.event_id, 'eventType', d.event_type, 'replayId', d.replay_id, 'reason', letter.reason)), d.trace_id
+      into happening;
     -- An owner that seemed dead may have recorded an outcome.
     continue when not found;
     marked := marked + 1;
+    happenings := happenings || happening;
     begin
       insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
       select d.workspace_id, 'delivery_dead_lettered',
@@ -422,4 +460,5 @@ begin
       raise warning 'posthorn: no notification for dead letter %: %', letter.delivery_id, sqlerrm;
     end;
   end loop;
+  perform posthorn.happened(happenings);
 end $$;

@@ -174,7 +174,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 begin
   return query
     select w.index::integer, d.event_type, case when octet_length(d.payload) <= 65536 then d.payload end, d.trace_id,
-      d.test, case when e.request is not null then to_char(d.happened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
+      d.test, case when e.request is not null then posthorn.rfc3339(d.happened_at) end,
       e.consecutive_failures, d.retry, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,
       n.workspace_policy::text, posthorn.policy_version(n.policy, n.workspace_policy)::text, n.slug, n.request::text,
       n.request_secrets

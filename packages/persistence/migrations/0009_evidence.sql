@@ -82,9 +82,16 @@ begin
   return true;
 end $$;
 
-create function posthorn.remove_workspace(workspace text) returns setof posthorn.workspaces
+-- Deletes a workspace, and tells of each endpoint that goes with it. Locks: the workspace, then its endpoints. Called by:
+-- WorkspacesRepo.remove.
+create function posthorn.remove_workspace(workspace text, trace text) returns setof posthorn.workspaces
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform from posthorn.workspaces w where w.id = workspace for update;
+  perform posthorn.happened(array(
+    select row(workspace, 'endpoint.deleted', jsonb_build_object('endpointId', e.id), trace)::posthorn.happening
+    from posthorn.endpoints e where e.workspace_id = workspace order by e.id for update
+  ));
   return query delete from posthorn.workspaces w where w.id = workspace returning w.*;
 end $$;
 
@@ -140,7 +147,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     ('operator_audit_events', '{}'),
     ('workspaces', '{name,waiting_limit,bytes_limit,endpoints_limit,tokens_limit,publish_per_minute,used_up,policy,alerts,alert_secrets}'),
     ('endpoints', '{url,description,event_types,external_id,metadata,policy,request,request_secrets,filter,filter_path,filter_program,filter_weight,
-      enabled,disabled_reason,disabled_at,consecutive_failures,failing_since,generation,secret,previous_secret,previous_secret_expires_at,public_key,
+      enabled,disabled_reason,disabled_at,consecutive_failures,failing_since,recovers_from,generation,secret,previous_secret,previous_secret_expires_at,public_key,
       previous_public_key,updated_at}'),
     ('events', '{missed}'),
     ('deliveries', '{status,attempts,next_attempt_at,last_http_status,last_failure_reason,last_duration_ms,last_attempt_at,

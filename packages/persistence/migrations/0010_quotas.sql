@@ -1,13 +1,16 @@
 -- Waiting deliveries and stored bytes of a workspace, counted about once a second. A publish only reads the result, so a flood
 -- may exceed its quota until the next count.
 
--- For workspaces without their own; null is none. `serve` and `migrate` write them.
-create table posthorn.default_quotas (
+-- Settings that SQL needs. `serve` writes them, and `migrate` the quotas.
+create table posthorn.installation (
   only_row boolean primary key default true check (only_row),
+  -- Quotas of workspaces without their own; null is none.
   waiting bigint,
-  bytes bigint
+  bytes bigint,
+  -- The slug of the workspace that gets operational events (0013_operations.sql); null is none. It need not exist.
+  system_workspace text collate "C"
 );
-insert into posthorn.default_quotas default values;
+insert into posthorn.installation default values;
 
 -- Payload bytes of a workspace's events up to `up_to`.
 create table posthorn.kept_bytes (
@@ -57,7 +60,7 @@ begin
     select w.id, w.used_up, coalesce(w.bytes_limit, d.bytes) as bytes_limit, exists (
         select from posthorn.queue q where q.workspace_id = w.id offset coalesce(w.waiting_limit, d.waiting) - 1
       ) and coalesce(w.waiting_limit, d.waiting) is not null as full_of_waiting
-    from posthorn.workspaces w cross join posthorn.default_quotas d
+    from posthorn.workspaces w cross join posthorn.installation d
     where w.id in (select id from waiting) or w.used_up is not null or coalesce(w.bytes_limit, d.bytes) is not null
     order by w.id
   loop

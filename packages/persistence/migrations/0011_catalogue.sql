@@ -32,16 +32,21 @@ create table posthorn.deviations (
   count bigint not null,
   since timestamptz(3) not null,
   last_event_id text collate "C" not null,
+  -- The hours of the day, as bits, that an operational event told of.
+  told_hours integer not null default 0,
   primary key (workspace_id, event_type, day)
 );
 -- Without the workspace: the operator sees those of all workspaces.
 create index deviations_of_type on posthorn.deviations (event_type, day);
 create index deviations_day on posthorn.deviations (day);
 
--- Counts events whose payloads did not fit. Leaves out workspaces that are gone. Locks: workspaces, then deviations, each in order.
+-- Counts events whose payloads did not fit, and tells of the first of a type in each hour (0013_operations.sql). Leaves out workspaces
+-- that are gone. Locks: workspaces, then deviations, each in order.
 create function posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+  happenings posthorn.happening[];
 begin
   perform from posthorn.workspaces w where w.id = any (workspaces) order by w.id for key share;
   insert into posthorn.deviations as d (workspace_id, event_type, day, count, since, last_event_id)
@@ -52,6 +57,25 @@ begin
   group by 1, 2, 3 order by 1, 2, 3
   on conflict (workspace_id, event_type, day) do update set count = d.count + excluded.count,
     since = least(d.since, excluded.since), last_event_id = greatest(d.last_event_id, excluded.last_event_id);
+  if posthorn.system_workspace() is null then return; end if;
+  -- In a statement of its own, which sees the rows that the insert has locked.
+  with fresh as materialized (
+    select g.workspace_id, g.event_type, t.day, t.hour, min(g.event_id collate "C") as event_id
+    from unnest(workspaces, event_types, event_ids) as g(workspace_id, event_type, event_id)
+    cross join lateral (select posthorn.made_at(g.event_id) at time zone 'UTC' as at) m
+    cross join lateral (select m.at::date as day, date_part('hour', m.at)::integer as hour) t
+    join posthorn.deviations d on d.workspace_id = g.workspace_id and d.event_type = g.event_type and d.day = t.day
+    where d.told_hours & (1 << t.hour) = 0
+    group by 1, 2, 3, 4
+  ), told as (
+    update posthorn.deviations d set told_hours = d.told_hours | f.hours
+    from (select workspace_id, event_type, day, bit_or(1 << hour) as hours from fresh group by 1, 2, 3) f
+    where d.workspace_id = f.workspace_id and d.event_type = f.event_type and d.day = f.day
+  )
+  select array_agg(row(f.workspace_id, 'payload.deviated', jsonb_build_object('eventId', f.event_id, 'eventType', f.event_type),
+    null)::posthorn.happening order by f.event_id) into happenings
+  from fresh f;
+  perform posthorn.happened(coalesce(happenings, '{}'));
 end $$;
 
 -- How far the events of a workspace that came from SQL are judged.

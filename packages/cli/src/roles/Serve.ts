@@ -5,6 +5,7 @@ import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { queueGauges } from "@posthorn/persistence/operations/QueueGauges"
 import { keepQuotas } from "@posthorn/persistence/operations/Quotas"
+import { keepSystemWorkspace } from "@posthorn/persistence/operations/SystemWorkspace"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { memoryLive } from "@posthorn/server/gate/RateCounters"
 import { redisLive } from "@posthorn/server/gate/RedisCounters"
@@ -34,7 +35,7 @@ const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 /** Its parts, put together from settings; `dev` has them too. */
 export const serverOf = (resolved: RoleSettings) =>
   Layer.mergeAll(
-    serverLive,
+    Layer.provide(serverLive, Layer.scopedDiscard(keepSystemWorkspace(resolved.settings.systemWorkspace))),
     Layer.scopedDiscard(queueGauges),
     Layer.scopedDiscard(keepQuotas(resolved.settings.limits))
   ).pipe(

@@ -12,6 +12,7 @@ import {
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { type Network, parseNetwork } from "@posthorn/domain/IpAddress"
+import { isSlug } from "@posthorn/domain/Slug"
 import { parseProxy } from "@posthorn/egress/Proxy"
 import { Config, ConfigError, Duration, type Effect, Either, Option, Redacted } from "effect"
 import { consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
@@ -55,6 +56,9 @@ const redisUrl: Parse<Redacted.Redacted> = (raw) => {
     ? Either.right(Redacted.make(raw))
     : Either.left("is not a Redis URL")
 }
+
+const slug: Parse<string> = (raw) =>
+  Either.filterOrLeft(text(raw), isSlug, (name) => `is "${name}", but must be the slug of a workspace`)
 
 const webAddress: Parse<string> = (raw) => {
   const url = URL.canParse(raw) ? new URL(raw) : undefined
@@ -220,6 +224,7 @@ const all = Config.all({
     waiting: standard("LIMIT_WAITING", orOff(integer(1, 1_000_000_000))),
     bytes: standard("LIMIT_BYTES", orOff(integer(1, 1_000_000_000_000_000)))
   }),
+  systemWorkspace: orNull(variable("SYSTEM_WORKSPACE", slug)),
   quotas,
   consoleLook: Config.all({
     name: standard("CONSOLE_NAME", consoleName),

@@ -112,6 +112,10 @@ export const variables = {
     standard: String(defaultLimits.waiting)
   },
   LIMIT_BYTES: { about: "most bytes of payloads that a workspace keeps, or off", standard: "off" },
+  SYSTEM_WORKSPACE: {
+    about: "slug of the workspace that gets operational events of all others",
+    example: "platform"
+  },
   CONNECTIONS_PER_ADDRESS: {
     about: "most connections of one address at one serve",
     standard: String(CONNECTIONS_PER_ADDRESS)

@@ -12,7 +12,7 @@ const PARTS = 10
 export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting">) =>
   Effect.flatMap(
     SqlClient.SqlClient,
-    (sql) => sql`update posthorn.default_quotas set waiting = ${waiting}, bytes = ${bytes}
+    (sql) => sql`update posthorn.installation set waiting = ${waiting}, bytes = ${bytes}
       where waiting is distinct from ${waiting}::bigint or bytes is distinct from ${bytes}::bigint`
   )
 

@@ -248,7 +248,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.request === present.request ? sql`` : sql`, request = ${jsonOrNull(next.request)}::jsonb, request_secrets = ${requestSecrets}`}
             ${next.filter === present.filter ? sql`` : sql`, filter = ${next.filter?.text ?? null}::json, filter_program = ${programOf(next)}::jsonb, filter_path = posthorn.path_of(${programOf(next)}::jsonb, 0), filter_weight = (${programOf(next)}::jsonb ->> 'weight')::integer`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
-            ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
+            ${enables ? sql`, consecutive_failures = 0, failing_since = null, recovers_from = 'enabling', generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
         where ${at(caller, present.id)}`.pipe(Effect.asVoid, taken)
       }

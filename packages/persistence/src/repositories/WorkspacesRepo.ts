@@ -131,10 +131,13 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         )
 
       /** Removes it with everything in it; undefined when it was gone already. */
-      const remove = (workspaceId: WorkspaceId) =>
+      const remove = (workspaceId: WorkspaceId, traceId: string) =>
         boundedWait(sql).pipe(
           Effect.zipRight(
-            rows(sql, WorkspaceRow)`select ${columns} from posthorn.remove_workspace(${workspaceId})`
+            rows(
+              sql,
+              WorkspaceRow
+            )`select ${columns} from posthorn.remove_workspace(${workspaceId}, ${traceId})`
           ),
           Effect.map((rows) => rows[0]),
           refusing(stillInUse)

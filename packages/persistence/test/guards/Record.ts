@@ -506,7 +506,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "a locked endpoint that subscribes to disabled ones is waited for only a moment",
-    of: ["endpoint_stopped"],
+    of: ["count_failures"],
     play: async (stage) => {
       const { acme, deliveries } = await scene(stage, 1, 19)
       const hears = await stage.endpoint(acme, { types: ["webhook.endpoint_disabled"] })

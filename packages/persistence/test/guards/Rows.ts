@@ -10,7 +10,7 @@ import { ReplaysRepo } from "../../src/repositories/ReplaysRepo.ts"
 import { WorkspacesRepo } from "../../src/repositories/WorkspacesRepo.ts"
 import { removesInOrder } from "./Endpoints.ts"
 import { start } from "./ReplayStage.ts"
-import { type Stage, writeScenarios } from "./Stage.ts"
+import { type Stage, TRACE, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 
 const member = async (stage: Stage, workspace: string, email: string) => {
@@ -153,7 +153,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual([await remove(), await remove()], [1, 0])
     for (const table of ["deliveries", "events"])
       assert.deepEqual(await slugs(stage, table), ["twin", "twin", "twin"])
-    assert.equal((await stage.repos.run(workspaces.remove(acme)))?.slug, "acme")
+    assert.equal((await stage.repos.run(workspaces.remove(acme, TRACE)))?.slug, "acme")
     assert.deepEqual(await stage.rows("select slug from posthorn.workspaces"), [{ slug: "twin" }])
   })
 

@@ -11,6 +11,7 @@ import { filtering } from "./Filters.ts"
 import { losing } from "./Losses.ts"
 import { lists } from "./NewestDeliveries.ts"
 import { ofEvent } from "./OfEvent.ts"
+import { operations } from "./Operations.ts"
 import { publishing } from "./Publish.ts"
 import { choices } from "./PublishChoices.ts"
 import { keys } from "./PublishKeys.ts"
@@ -60,7 +61,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...standing,
   ...statistics,
   ...catalogue,
-  ...alerts
+  ...alerts,
+  ...operations
 ]
 
 export const scenariosOf = (name: string): ReadonlyArray<Scenario> =>

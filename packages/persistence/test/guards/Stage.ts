@@ -58,7 +58,7 @@ export interface Delivery {
   readonly id: string
 }
 
-const TRACE = "0af7651916cd43dd8448eb211c80319c"
+export const TRACE = "0af7651916cd43dd8448eb211c80319c"
 /**
  * The longest time for something that does not wait, here and as `statement_timeout` and `lock_timeout` in scenarios. It is
  * longer than a busy machine stalls, and shorter than the time limit in `mutation/Scene.ts` for a scenario that a mutant
@@ -133,7 +133,8 @@ export class Stage extends Session {
     await this.client.query(EMPTY)
     await this.client.query(`truncate posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
       update posthorn.shards set owner = null, in_doubt_until = null, in_doubt_snapshot = null,
-        began = false, stopped_at = null`)
+        began = false, stopped_at = null;
+      update posthorn.installation set waiting = null, bytes = null, system_workspace = null`)
   }
 
   /** Ends everything that still runs. */

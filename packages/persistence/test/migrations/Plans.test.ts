@@ -114,6 +114,7 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     "deliveries_pkey",
     "endpoints_pkey",
     "failed_deliveries_pkey",
+    "installation",
     "queue_pkey",
     "workspaces_pkey"
   ],
@@ -148,6 +149,7 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     "dead_letters_pkey",
     "deliveries_pkey",
     "failed_deliveries_pkey",
+    "installation",
     "notifications_once",
     "notifications_pkey",
     "workspaces_pkey"
@@ -206,7 +208,7 @@ const PERIODIC: Readonly<Record<string, Effect.Effect<unknown, SqlError, Periodi
   })
 }
 type Periodic = SqlClient | ReplaySteps.ReplaySteps | Retention.Retention
-const OF_THE_PROGRAM = ["daily_runs", "default_quotas", "ended_hours", "shards", "workspaces"]
+const OF_THE_PROGRAM = ["daily_runs", "ended_hours", "installation", "shards", "workspaces"]
 
 layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
   it.effect("§3.4 read no table from end to end for the work that is done now and then", () =>

@@ -14,7 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   console_links_lookup: "the code tells the workspace",
   queue_due: "the claim serves all workspaces at once",
   replays_running: "workers look for the jobs of all workspaces at once",
-  default_quotas_pkey: "the installation's, not a workspace's",
+  installation_pkey: "the installation's, not a workspace's",
   catalogue_pkey: "the installation's, not a workspace's",
   alert_hours_oldest: "hours of all workspaces end at once",
   alerts_age: "what is too old goes from all workspaces at once",
@@ -31,7 +31,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Tables whose rows belong to no workspace, or, like idempotent_answers, some of whose rows are the operator's. */
 const PROGRAM_TABLES =
-  "catalogue daily_runs default_quotas ended_hours event_types idempotent_answers migrations operator_audit_events shards workspaces"
+  "catalogue daily_runs ended_hours event_types idempotent_answers installation migrations operator_audit_events shards workspaces"
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
   it.effect("§3.4 leads every key and index with the workspace, except the listed ones", () =>
