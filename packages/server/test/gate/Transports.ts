@@ -10,7 +10,7 @@ import { type ContractEntry, membersOf } from "@posthorn/api-contract/Contract"
 import { Effect } from "effect"
 import { rpc } from "../McpCalls.ts"
 import { pathOf, sampleOf, type World } from "../Samples.ts"
-import { type Entered, TestServer } from "../TestServer.ts"
+import { type Call, type Entered, TestServer } from "../TestServer.ts"
 
 type Texts = Readonly<Record<string, string>>
 
@@ -90,6 +90,16 @@ const overConsole =
       entry,
       asked
     )
+
+/** A session that a link opens, with calls below the workspace's path. */
+export const consoleOf = (ws: Entered, code: string) =>
+  Effect.gen(function* () {
+    const { call } = yield* TestServer
+    const cookie = yield* cookieFor({ code })
+    const below: Call = (method, path, options) =>
+      call(method, `/console/api/workspaces/${ws.slug}${path}`, { ...options, headers: { ...OURS, cookie } })
+    return { name: "limited link", ask: overConsole(ws.slug, cookie), call: below }
+  })
 
 /** Every transport of this workspace. */
 export const transportsOf = (ws: Entered) =>

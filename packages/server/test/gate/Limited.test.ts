@@ -1,0 +1,3 @@
+import { limited } from "./Limited.ts"
+
+limited(37)
