@@ -11,10 +11,8 @@ export class Alerts extends Effect.Service<Alerts>()("@posthorn/capabilities/Ale
     const alerts = yield* AlertsRepo
 
     const list = Effect.fn("Alerts.list")(function* (query: ListQuery) {
-      const { endpointIds, workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from, limit) =>
-        alerts.list(workspaceId, endpointIds, limit, from)
-      )
+      const principal = yield* CurrentPrincipal
+      return yield* listPast(byTime, query, (from, limit) => alerts.list(principal, limit, from))
     })
 
     return { list } as const

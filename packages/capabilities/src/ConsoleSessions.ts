@@ -301,10 +301,12 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           endChain({ workspaceId, traceId, actor: { ...actor, via: "console" } }, id)
         ).pipe(transactional(sql), Effect.asVoid, Effect.withSpan("ConsoleSessions.close"))
 
+      /** Of all sessions only its own exists for one that is limited to endpoints. */
       const list = Effect.fn("ConsoleSessions.list")(function* (query: ListQuery) {
-        const { workspaceId } = yield* CurrentPrincipal
+        const { endpointIds, lineage, workspaceId } = yield* CurrentPrincipal
+        const only = endpointIds === null ? null : lineage.sessionId
         const page = yield* listPast(byTime, query, (from, limit) =>
-          repo.list(workspaceId, epochs, limit, from)
+          repo.list(workspaceId, epochs, only, limit, from)
         )
         return { ...page, items: page.items.map(listed) }
       })
@@ -316,10 +318,11 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       const end = (sessionId: ConsoleSessionId) =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal
-          const { workspaceId } = principal
+          const { endpointIds, lineage, workspaceId } = principal
           yield* workspaces.hold(workspaceId)
           const session = yield* repo.find(workspaceId, sessionId)
-          if (session === undefined) return yield* new ConsoleSessionNotFound()
+          const exists = endpointIds === null || sessionId === lineage.sessionId
+          if (session === undefined || !exists) return yield* new ConsoleSessionNotFound()
           const { madeBy, memberId } = session
           if (!principal.permissions.has("member:manage") && !isOwn(principal, sessionId, memberId, madeBy))
             return yield* new Forbidden({ permission: "member:manage" })

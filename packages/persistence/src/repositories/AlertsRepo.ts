@@ -2,12 +2,13 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { AlertCause, AlertKind, AlertState } from "@posthorn/domain/Alerts"
-import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
+import type { Within } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
+import { newestWithin } from "../client/Within.ts"
 
 const AlertRow = Schema.Struct({
   id: Id("alert"),
@@ -28,17 +29,10 @@ export class AlertsRepo extends Effect.Service<AlertsRepo>()(
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(columnsOf(AlertRow, "", { on: "cause", to: "recipient" }))
 
-      /** Of these endpoints alone, unless they are null: then digests of several are not among them. */
-      const list = (
-        workspaceId: WorkspaceId,
-        endpointIds: ReadonlyArray<EndpointId> | null,
-        limit: number,
-        from: Option.Option<TimePosition>
-      ) =>
-        all(sql, AlertRow)`select ${columns} from posthorn.alerts
-          where workspace_id = ${workspaceId}
-            and (${endpointIds}::text[] is null or endpoint_id = any (${endpointIds}::text[]))
-            and ${newestFirst(sql, limit, from)}`
+      /** Digests of several endpoints do not exist for a limited caller. */
+      const list = (caller: Within, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, AlertRow)`select ${columns}
+          from ${newestWithin(sql, caller, "posthorn.alerts", newestFirst(sql, limit, from))}`
 
       return { list } as const
     })

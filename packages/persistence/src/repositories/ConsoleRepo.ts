@@ -201,6 +201,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
       const list = (
         workspaceId: WorkspaceId,
         operatorEpochs: ReadonlyArray<string>,
+        only: ConsoleSessionId | null,
         limit: number,
         from: Option.Option<TimePosition>
       ) =>
@@ -212,6 +213,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
             json_build_object('type', s.made_by_type, 'id', s.made_by_id) as "madeBy",
             s.last_seen_at as "lastSeenAt", s.expires_at as "expiresAt"
           from posthorn.console_sessions s ${living(operatorEpochs)} and s.workspace_id = ${workspaceId}
+            ${only === null ? sql`` : sql`and s.id = ${only}`}
         ) s where ${newestFirst(sql, limit, from)}`
 
       const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>

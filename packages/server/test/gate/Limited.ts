@@ -115,7 +115,9 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
     yield* ws.call("PATCH", `/webhooks/${other}`, { body: { enabled: false } })
     yield* publish(ws, `${WORD}.begun`, { [WORD]: `${WORD} payload` })
     const { traceId } = (yield* ws.call("GET", `/events/${published.id}`)).body
-    const notifications = yield* notify(ws, other, theirs)
+    yield* tell(ws, other, theirs)
+    yield* ws.tokenWith("read")
+    yield* consoleOf(ws, yield* linkFor(ws))
     const after = idsIn(JSON.stringify(yield* pictureOf(ws.workspaceId)))
     const ids = [...after].filter((id) => !before.has(id))
     const first = (prefix: string) => ids.find((id) => id.startsWith(prefix))!
@@ -127,7 +129,10 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
       attempt: first("wha_"),
       replay: first("rpl_"),
       audit: first("aud_"),
-      notification: notifications,
+      notification: first("ntf_"),
+      alert: first("alr_"),
+      session: first("ses_"),
+      token: first("tok_"),
       traceId: String(traceId),
       eventType: `${WORD}.begun`,
       "key of an event": `${WORD}-key`
@@ -135,18 +140,16 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
     return { foreign, marks: new Set([...ids, other, theirs, String(traceId), WORD]) }
   })
 
-const notify = (ws: Entered, endpointId: string, deliveryId: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) =>
-      sql<{
-        id: string
-      }>`insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
-      values (${ws.workspaceId}, 'delivery_dead_lettered', ${WORD}, ${endpointId}, ${deliveryId}) returning id`
-  ).pipe(
-    Effect.map(([row]) => row!.id),
-    Effect.orDie
-  )
+/** What a worker writes for people. */
+const tell = (ws: Entered, endpointId: string, deliveryId: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.all([
+      sql`insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
+        values (${ws.workspaceId}, 'delivery_dead_lettered', ${WORD}, ${endpointId}, ${deliveryId})`,
+      sql`insert into posthorn.alerts (workspace_id, kind, cause, recipient, endpoint_id, happened_at)
+        values (${ws.workspaceId}, 'email', 'endpoint.failing', ${`${WORD}@example.com`}, ${endpointId}, now())`
+    ])
+  ).pipe(Effect.orDie)
 
 const reads = operations.filter(({ method }) => method === "GET")
 
