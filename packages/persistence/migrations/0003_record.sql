@@ -285,7 +285,7 @@ begin
       update posthorn.endpoints e
       set consecutive_failures = s.streak,
           failing_since = case when s.streak > 0 then s.since end,
-          recovers_from = case when e.enabled and b.reason is null then s.state else e.recovers_from end,
+          recovers_from = s.state,
           enabled = e.enabled and b.reason is null,
           disabled_reason = case when e.enabled then b.reason else e.disabled_reason end,
           disabled_at = case when e.enabled and b.reason is not null then moment else e.disabled_at end,
@@ -295,15 +295,13 @@ begin
       returning e.workspace_id, e.id, s.enabled as was_enabled, b.position
     )
     select c.workspace_id, c.endpoint_id as id, c.delivery_id, c.streak::integer as streak, c.since, d.trace_id,
-      case when c.position = k.position then c.reason end as reason,
-      case when c.position = k.position then 'endpoint.disabled' when c.status = 'delivered' then 'endpoint.recovered'
+      c.reason, case when c.reason is not null then 'endpoint.disabled' when c.status = 'delivered' then 'endpoint.recovered'
         else 'endpoint.failing' end as kind
     from kept k
     join changes c on c.workspace_id = k.workspace_id and c.endpoint_id = k.id and (k.position is null or c.position <= k.position)
     join posthorn.deliveries d on d.workspace_id = c.workspace_id and d.id = c.delivery_id
-    where k.was_enabled and (c.position = k.position
-      or case when c.status = 'delivered' then c.state_before is not null
-           else c.state = 'failing' and c.state_before is distinct from 'failing' end)
+    where k.was_enabled and (c.reason is not null or case when c.status = 'delivered' then c.state_before is not null
+      else c.state = 'failing' and c.state_before is distinct from 'failing' end)
     order by c.position
   loop
     happenings := happenings || row(told.workspace_id, told.kind, jsonb_strip_nulls(jsonb_build_object('endpointId', told.id,

@@ -8,7 +8,6 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   named constant text := (select i.system_workspace from posthorn.installation i);
 begin
-  if named is null then return null; end if;
   return (select w.id from posthorn.workspaces w where w.slug = named);
 end $$;
 
@@ -25,9 +24,7 @@ begin
   if cardinality(happenings) = 0 then return; end if;
   system := posthorn.system_workspace();
   happenings := array(select h from unnest(happenings) h where h.workspace_id <> system);
-  if cardinality(happenings) = 0 then return; end if;
   perform from posthorn.workspaces w where w.id = system for key share;
-  if not found then return; end if;
   audiences := array(select posthorn.audience_of(system, k.kind, null) from (select distinct h.kind from unnest(happenings) h) k);
   asleep := array(select unnest(a.asleep) from unnest(audiences) a);
   if cardinality(asleep) > 0 then perform posthorn.notify_sleepers(asleep); end if;
@@ -35,7 +32,7 @@ begin
   perform posthorn.store_planned(array(
     select row(h.index, system, i.id, h.kind, i.payload, coalesce(h.trace_id, posthorn.own_trace(i.id)), null, (f.audience).enabled,
       array(select posthorn.id_of('whd_', began + h.index) from unnest((f.audience).enabled)), (f.audience).disabled, false, null,
-      posthorn.actor_text('system', 'worker', 'worker'), null, null, (f.audience).unjudged is not null or null)::posthorn.planned
+      posthorn.actor_text('system', 'worker', 'worker'), null, null, nullif((f.audience).unjudged is not null, false))::posthorn.planned
     from unnest(happenings) with ordinality as h(workspace_id, kind, facts, trace_id, index)
     join posthorn.workspaces w on w.id = h.workspace_id
     cross join lateral (
@@ -59,7 +56,7 @@ begin
     case new.action when 'webhook.secret_rotated' then 'endpoint.updated' else replace(new.action, 'webhook.endpoint_', 'endpoint.') end,
     facts || case when new.action in ('webhook.endpoint_updated', 'webhook.secret_rotated')
       then jsonb_build_object('fields', new.changes -> 'fields') else '{}' end, new.trace_id)::posthorn.happening]
-    || case when new.action = 'webhook.endpoint_updated' and new.changes #>> '{to,enabled}' = 'false'
+    || case when new.changes #>> '{to,enabled}' = 'false'
       then array[row(new.workspace_id, 'endpoint.disabled', facts || '{"reason": "manual"}', new.trace_id)::posthorn.happening] end);
   return null;
 end $$;

@@ -9,8 +9,7 @@ import { Effect, Schedule } from "effect"
 export const writeSystemWorkspace = (slug: string | null) =>
   Effect.flatMap(
     SqlClient.SqlClient,
-    (sql) => sql`update posthorn.installation set system_workspace = ${slug}
-      where system_workspace is distinct from ${slug}::text`
+    (sql) => sql`update posthorn.installation set system_workspace = ${slug}`
   )
 
 export const keepSystemWorkspace = (slug: string | null) =>
