@@ -20,6 +20,7 @@ import { CatalogueApi } from "./EventTypes.ts"
 import { invalidRequest } from "./Gates.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
+import { operationalEvents } from "./OperationalEvents.ts"
 import { failure } from "./Problem.ts"
 import { ReplaysApi } from "./Replays.ts"
 import { RoutingApi } from "./Routing.ts"
@@ -70,4 +71,4 @@ export class Api extends HttpApi.make("posthorn")
     name: "Apache-2.0",
     url: "https://www.apache.org/licenses/LICENSE-2.0"
   })
-  .annotate(HttpApi.AdditionalSchemas, [DeliveryRequest]) {}
+  .annotate(HttpApi.AdditionalSchemas, [DeliveryRequest, ...Object.values(operationalEvents)]) {}

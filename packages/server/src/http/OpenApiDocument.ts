@@ -12,7 +12,7 @@ import { parameterOf, shareParameters } from "./openapi/Parameters.ts"
 import { errorsText, headers, responsesOf, type Shared } from "./openapi/Responses.ts"
 import { type Json, reachable, tidy } from "./openapi/Schemas.ts"
 import { exampleOf } from "./openapi/ShapeExamples.ts"
-import { webhooks } from "./openapi/Webhooks.ts"
+import { webhooksOf } from "./openapi/Webhooks.ts"
 
 const NEEDS: Readonly<Record<string, string>> = {
   operator: "Needs the operator's token.",
@@ -72,6 +72,7 @@ export const openApiDocument = ({
     operations.map(({ requestBody }) => requestBody),
     schemas
   )
+  const webhooks = webhooksOf(schemas)
   const used = reachable([operations, shared, webhooks], schemas)
   return {
     openapi: "3.1.0",
