@@ -265,7 +265,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
                   order by r.id desc limit ${SCAN_LIMIT}) r`
               : sql`${scanned(workspaceId, filter, from)} r where ${matching(payloadValue, hidden)}`
           const judged = yield* rows(sql, Judged)`select r.id, r."exists", r.after from (
-              select r.id, r.after, ${existsInTime(sql, endpointIds, "r.after is null")} as "exists"
+              select r.id, r.after, ${existsInTime(sql, { endpointIds, workspaceId }, "r.after is null")} as "exists"
               from (select r.*, lag(r.id) over (order by r.id desc) as after from ${source}) r
               order by r.id desc offset 0
             ) r where r."exists" is not false order by r.id desc limit ${limit + 1}`

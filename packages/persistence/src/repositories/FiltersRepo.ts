@@ -84,7 +84,7 @@ export class FiltersRepo extends Effect.Service<FiltersRepo>()(
             ${
               endpointIds === null
                 ? sql``
-                : sql`and (select ${existsInTime(sql, endpointIds, "false")} from (select e.*) r)`
+                : sql`and (select ${existsInTime(sql, { endpointIds, workspaceId }, "false")} from (select e.*) r)`
             } offset 0
         ) e
         order by e.id desc`
