@@ -1,15 +1,19 @@
-/** The routes of the console. Filters are part of a route: they are in the address. */
+/**
+ * The routes of the console. Filters are part of a route: they are in the address. In a frame of another page the address stays
+ * what it is, and nothing is stored.
+ */
 import {
+  createMemoryHistory,
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent,
-  redirect
+  lazyRouteComponent
 } from "@tanstack/react-router"
+import { isEmbedded } from "./session/embedding.ts"
 import { Start } from "./session/Start.tsx"
 import { loaded } from "./shell/loaded.ts"
 import { NotFound } from "./shell/NotFound.tsx"
-import { Shell } from "./shell/Shell.tsx"
+import { FirstPage, Shell } from "./shell/Shell.tsx"
 
 const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined)
 
@@ -61,9 +65,7 @@ const page = <const Path extends string>(
 const index = createRoute({
   getParentRoute: () => workspace,
   path: "/",
-  beforeLoad: ({ params }) => {
-    throw redirect({ to: "/w/$slug/overview", params, replace: true })
-  }
+  component: FirstPage
 })
 
 export const deliveries = createRoute({
@@ -139,7 +141,8 @@ export const router = createRouter({
   routeTree: tree,
   basepath: "/console",
   defaultPreload: "intent",
-  scrollRestoration: true,
+  scrollRestoration: !isEmbedded,
+  ...(isEmbedded && { history: createMemoryHistory({ initialEntries: ["/console/"] }) }),
   defaultNotFoundComponent: NotFound
 })
 

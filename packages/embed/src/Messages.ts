@@ -8,10 +8,12 @@ export type FromHost = { readonly posthorn: "host" } | { readonly posthorn: "lin
 
 /**
  * `opened`: signed in; a new link need not load the frame anew.
+ * `moved`: another page of the console is shown.
  * `height`: of the whole page, in pixels.
  * `expired`: the session has ended, or the link opened none.
  */
 export type FromConsole =
   | { readonly posthorn: "opened" }
+  | { readonly posthorn: "moved" }
   | { readonly posthorn: "height"; readonly height: number }
   | { readonly posthorn: "expired" }

@@ -100,6 +100,8 @@ export class PosthornConsole extends Base {
       this.#isOpen = true
       clearTimeout(this.#timer)
     } else if (data?.posthorn === "expired") this.#ask()
+    // Its beginning may have left the screen while the last page was read.
+    else if (data?.posthorn === "moved" && this.getBoundingClientRect().top < 0) this.scrollIntoView()
   }
 
   /** Keeps the waits also where each new link opens a session that ends at once. */

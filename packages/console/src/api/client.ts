@@ -1,9 +1,11 @@
 /**
- * Calls operations under `/console/api`. The browser sends the cookie, which this code cannot read.
+ * Calls operations under `/console/api`. The browser sends the cookie, which this code cannot read. In a frame of another page
+ * there is none: the session's secret is held here, and sent as a header.
  *
  * It does not use the Effect client: that takes 77 KiB compressed, of the 220 for the first page, to decode what is plain JSON.
  * Method, path and types still come from the contract (ADR 0020).
  */
+import { isEmbedded } from "../session/embedding.ts"
 import type { Answer, OperationName, Request } from "./contract.ts"
 import { operations } from "./operations.ts"
 
@@ -47,13 +49,23 @@ const problemOf = async (response: Response) => {
   }
 }
 
+let held: Readonly<Record<string, string>> = {}
+
+/** From now on calls are those of this session. */
+export const holdSession = (slug: string, secret: string) => {
+  held = { "x-console": slug, "x-console-session": secret }
+}
+
 export const send = async (path: string, init: RequestInit): Promise<Response> => {
-  const response = await fetch(path, { credentials: "same-origin", redirect: "error", ...init }).catch(
-    (error) => {
-      if (error instanceof DOMException && error.name === "AbortError") throw error
-      throw new Problem("Unreachable", 0, AWAY)
-    }
-  )
+  const response = await fetch(path, {
+    credentials: isEmbedded ? "omit" : "same-origin",
+    redirect: "error",
+    ...init,
+    headers: { ...held, ...(init.headers as Record<string, string>) }
+  }).catch((error) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error
+    throw new Problem("Unreachable", 0, AWAY)
+  })
   if (!response.ok) throw await problemOf(response)
   return response
 }

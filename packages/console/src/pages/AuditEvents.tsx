@@ -1,9 +1,10 @@
 /** Who changed what, through which transport. */
 import type { AuditAction } from "@posthorn/domain/AuditAction"
-import { Link, useNavigate, useSearch } from "@tanstack/react-router"
+import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useMemo } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
+import { Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import { Id } from "../ui/Copy.tsx"
 import { FilterChoice, FilteredList, FilterText, FilterTime, filtersOf, sinceOf } from "../ui/Filters.tsx"

@@ -1,5 +1,6 @@
 /** How programs and agents reach this workspace: commands and settings with this host and workspace filled in. */
-import { Link } from "@tanstack/react-router"
+import { isEmbedded } from "../session/embedding.ts"
+import { Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import { Code } from "../ui/Code.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
@@ -136,11 +137,17 @@ export const Connect = () => {
           ) : (
             ""
           )}
-          . All operations are in the{" "}
-          <a href="/reference" className="rounded text-accent-text underline underline-offset-2">
-            reference
-          </a>
           .
+          {isEmbedded ? null : (
+            <>
+              {" "}
+              All operations are in the{" "}
+              <a href="/reference" className="rounded text-accent-text underline underline-offset-2">
+                reference
+              </a>
+              .
+            </>
+          )}
         </>
       }
     >

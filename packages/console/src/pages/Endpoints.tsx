@@ -1,10 +1,9 @@
 /** Every endpoint with its health at a glance. */
-import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useList, useOperation } from "../api/queries.ts"
+import { ButtonLink, Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
-import { buttonClass } from "../ui/Button.tsx"
 import { Sparkline } from "../ui/Chart.tsx"
 import { Select } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
@@ -102,10 +101,10 @@ export const Endpoints = () => {
   }
   const query = useList("listWebhookEndpoints", request as never, { everyMs: 10_000 })
   const create = may("createWebhookEndpoint") ? (
-    <Link to="/w/$slug/endpoints/new" params={{ slug }} className={buttonClass("primary")}>
+    <ButtonLink to="/w/$slug/endpoints/new" params={{ slug }} look="primary">
       <Icon name="plus" size={15} />
       New endpoint
-    </Link>
+    </ButtonLink>
   ) : null
   return (
     <Page title="Endpoints" about="Where this workspace’s events go." actions={create}>

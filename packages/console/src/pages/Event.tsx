@@ -1,9 +1,10 @@
 /** One event: its payload, and what became of it. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { callText } from "../api/client.ts"
 import type { Answer } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
+import { Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import { Id } from "../ui/Copy.tsx"
 import { Icon } from "../ui/Icon.tsx"

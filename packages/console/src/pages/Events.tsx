@@ -1,8 +1,9 @@
 /** Published events: the types with their volume, the list, and publishing one by hand. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router"
+import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useMemo, useState } from "react"
 import type { ItemOf, Request } from "../api/contract.ts"
 import { live, useAct, useList } from "../api/queries.ts"
+import { Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import { Button } from "../ui/Button.tsx"
 import { Code } from "../ui/Code.tsx"

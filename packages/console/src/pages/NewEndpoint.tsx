@@ -3,12 +3,13 @@
  * `RotateAndShow`.
  */
 import { stringify } from "@posthorn/domain/JsonText"
-import { Link, useNavigate } from "@tanstack/react-router"
+import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
 import type { Answer, Request } from "../api/contract.ts"
 import { useAct } from "../api/queries.ts"
+import { ButtonLink, Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
-import { Button, buttonClass } from "../ui/Button.tsx"
+import { Button } from "../ui/Button.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
@@ -51,14 +52,13 @@ const Unsent = ({ endpointId }: { endpointId: string }) => {
           </p>
         )}
         <div>
-          <Link
+          <ButtonLink
             to="/w/$slug/endpoints/$endpointId/recover"
             params={{ slug, endpointId }}
             search={{ unsent: "yes" }}
-            className={buttonClass()}
           >
             Choose what to send
-          </Link>
+          </ButtonLink>
         </div>
       </div>
     </Card>
@@ -107,13 +107,13 @@ const Made = ({ endpoint, putSecret }: { endpoint: Created; putSecret: () => voi
         </Card>
       ) : null}
       <div>
-        <Link
+        <ButtonLink
           to="/w/$slug/endpoints/$endpointId"
           params={{ slug, endpointId: endpoint.id }}
-          className={buttonClass(test.isDelivered ? "primary" : "plain")}
+          look={test.isDelivered ? "primary" : "plain"}
         >
           Go to the endpoint
-        </Link>
+        </ButtonLink>
       </div>
       {may("startReplay") ? <Unsent endpointId={endpoint.id} /> : null}
     </div>

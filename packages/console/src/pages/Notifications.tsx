@@ -1,9 +1,9 @@
 /** The workspace's notifications: deliveries given up, endpoints disabled. */
-import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useAct, useList } from "../api/queries.ts"
+import { ButtonLink } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
-import { Button, buttonClass } from "../ui/Button.tsx"
+import { Button } from "../ui/Button.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
@@ -30,24 +30,23 @@ export const notificationInWords = (
 /** What mends it. */
 const Subject = ({ deliveryId, endpointId, kind, slug }: Row & { slug: string }) => {
   const { may } = useSession()
-  const style = buttonClass("plain", true)
   if (kind === "endpoint_disabled" && endpointId !== null && may("updateWebhookEndpoint"))
     return (
-      <Link to="/w/$slug/endpoints/$endpointId/recover" params={{ slug, endpointId }} className={style}>
+      <ButtonLink to="/w/$slug/endpoints/$endpointId/recover" params={{ slug, endpointId }} small>
         Recover
-      </Link>
+      </ButtonLink>
     )
   if (deliveryId !== null && (kind !== "endpoint_disabled" || endpointId === null))
     return (
-      <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={style}>
+      <ButtonLink to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} small>
         Open delivery
-      </Link>
+      </ButtonLink>
     )
   if (endpointId !== null)
     return (
-      <Link to="/w/$slug/endpoints/$endpointId" params={{ slug, endpointId }} className={style}>
+      <ButtonLink to="/w/$slug/endpoints/$endpointId" params={{ slug, endpointId }} small>
         Open endpoint
-      </Link>
+      </ButtonLink>
     )
   return null
 }

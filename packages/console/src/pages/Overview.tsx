@@ -1,10 +1,9 @@
 /** What happened in the last 24 hours, and what needs attention first. */
-import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Answer } from "../api/contract.ts"
 import { useList, useOperation } from "../api/queries.ts"
+import { ActionLink, ButtonLink } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
-import { buttonClass } from "../ui/Button.tsx"
 import { HourChart } from "../ui/Chart.tsx"
 import { Code } from "../ui/Code.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
@@ -175,13 +174,9 @@ const Attention = ({ filteredOut }: { readonly filteredOut: ReadonlyArray<string
             <li key={id} data-row className="flex items-start gap-3 border-b px-5 py-3.5 last:border-b-0">
               <Icon name={icon} className={`mt-1 ${tone}`} />
               <div className="min-w-0 flex-1">{text}</div>
-              <Link
-                to="/w/$slug/endpoints/$endpointId"
-                params={{ slug, endpointId }}
-                className={buttonClass("plain", true)}
-              >
+              <ButtonLink to="/w/$slug/endpoints/$endpointId" params={{ slug, endpointId }} small>
                 Look into it
-              </Link>
+              </ButtonLink>
             </li>
           ))}
         </ul>
@@ -199,13 +194,13 @@ const LatestNotifications = () => {
       title="Latest notifications"
       flush
       actions={
-        <Link
+        <ActionLink
           to="/w/$slug/notifications"
           params={{ slug }}
           className="rounded text-sm text-accent-text hover:underline"
         >
           All
-        </Link>
+        </ActionLink>
       }
     >
       {items === undefined ? (
@@ -241,9 +236,9 @@ const FirstSteps = () => {
       <Empty icon="endpoints" title="Nothing was sent yet">
         <p className="text-soft">Register where events should go, then publish the first one.</p>
         {may("createWebhookEndpoint") ? (
-          <Link to="/w/$slug/endpoints/new" params={{ slug }} className={buttonClass("primary")}>
+          <ButtonLink to="/w/$slug/endpoints/new" params={{ slug }} look="primary">
             New endpoint
-          </Link>
+          </ButtonLink>
         ) : null}
         <div className="w-full">
           <Code text={publishCommand(slug)} label="Publish an event" />

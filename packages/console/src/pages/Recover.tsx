@@ -2,13 +2,14 @@
  * Sends an endpoint what it did not get: enable, test, count, replay, done. Each step shows what is already known, so the user can
  * leave and come back.
  */
-import { Link, useParams, useSearch } from "@tanstack/react-router"
+import { useParams, useSearch } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useMemo, useState } from "react"
 import type { Answer, Request } from "../api/contract.ts"
 import { useAct, useList, useOperation } from "../api/queries.ts"
 import type { EndpointDetail } from "../api/shapes.ts"
+import { ButtonLink, Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
-import { Button, buttonClass } from "../ui/Button.tsx"
+import { Button } from "../ui/Button.tsx"
 import { Checkbox, Select } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
@@ -204,13 +205,14 @@ const Progress = ({ replay }: { replay: Replay }) => {
             Stop
           </Button>
         ) : null}
-        <Link
+        <ButtonLink
           to="/w/$slug/endpoints/$endpointId"
           params={{ slug, endpointId: data.endpointId }}
-          className={buttonClass(data.state === "done" ? "primary" : "plain", data.state !== "done")}
+          look={data.state === "done" ? "primary" : "plain"}
+          small={data.state !== "done"}
         >
           See the deliveries
-        </Link>
+        </ButtonLink>
       </div>
     </div>
   )

@@ -1,7 +1,7 @@
 /** Who got an event and who did not: for each endpoint there is now the reason in words, and what can be done. */
-import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
+import { ActionLink, Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 import { Card } from "../ui/Layout.tsx"
@@ -77,29 +77,29 @@ const ToDo = ({
   return (
     <>
       {deliveryId === null ? null : (
-        <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={LINK}>
+        <ActionLink to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={LINK}>
           Open the delivery
-        </Link>
+        </ActionLink>
       )}
       {todo === "recover" && may("startReplay") ? (
-        <Link
+        <ActionLink
           to="/w/$slug/endpoints/$endpointId/recover"
           params={params}
           search={{ from: createdAt, ...(reason !== "missed" && { unsent: "yes" }) }}
           className={LINK}
         >
           Send what it did not get
-        </Link>
+        </ActionLink>
       ) : null}
       {todo === "settings" && may("updateWebhookEndpoint") ? (
-        <Link
+        <ActionLink
           to="/w/$slug/endpoints/$endpointId"
           params={params}
           search={{ tab: "settings" }}
           className={LINK}
         >
           Change what it wants
-        </Link>
+        </ActionLink>
       ) : null}
     </>
   )

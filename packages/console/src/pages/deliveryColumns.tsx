@@ -1,7 +1,7 @@
 /** The columns of deliveries in all lists. */
 import { failureInWords } from "@posthorn/domain/FailureWords"
-import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
+import { Link } from "../session/Link.tsx"
 import { useSession } from "../session/session.tsx"
 import { StatusBadge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"

@@ -12,15 +12,9 @@ import { Code } from "../ui/Code.tsx"
 import { TextField } from "../ui/Field.tsx"
 import { Refusal } from "../ui/States.tsx"
 import { Brand } from "./Brand.tsx"
+import { takeCode } from "./embedding.ts"
 import { lookAtLink, type SessionInfo, signIn } from "./session.tsx"
 import { useWelcome, welcomeKey } from "./useWelcome.ts"
-
-/** Returns the code in the address, and removes it from there. */
-const takeCode = () => {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code")
-  if (location.hash !== "") history.replaceState(history.state, "", location.pathname + location.search)
-  return code
-}
 
 /** The page requested before the sign-in, only if it is a page of this workspace. */
 const pageWithin = (slug: string, asked: string | undefined) =>
@@ -40,11 +34,11 @@ const useSignIn = (asked: string | undefined) => {
   const open = async (credential: Parameters<typeof signIn>[0]) => {
     setState({ busy: true, error: null })
     try {
-      const slug = await signIn(credential)
+      const { slug } = await signIn(credential)
       setTrouble(null)
       client.removeQueries({ queryKey: [slug] })
       await client.resetQueries({ queryKey: welcomeKey })
-      router.history.replace(`/console${pageWithin(slug, asked) ?? `/w/${slug}/overview`}`)
+      router.history.replace(`/console${pageWithin(slug, asked) ?? `/w/${slug}/`}`)
     } catch (error) {
       setState({ busy: false, error })
     }

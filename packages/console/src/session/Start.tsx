@@ -11,6 +11,6 @@ export const Start = () => {
   return first === undefined ? (
     <Navigate to="/sign-in" replace />
   ) : (
-    <Navigate to="/w/$slug/overview" params={{ slug: first.workspace.slug }} replace />
+    <Navigate to="/w/$slug" params={{ slug: first.workspace.slug }} replace />
   )
 }

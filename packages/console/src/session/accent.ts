@@ -1,4 +1,4 @@
-/** The operator's colour, made readable: as the fill of a button, and as text on either theme's ground. */
+/** The operator's or the link's colour, made readable: as the fill of a button, and as text on either theme's ground. */
 type Rgb = readonly [number, number, number]
 
 const parse = (hex: string): Rgb =>
@@ -38,8 +38,11 @@ export const readable = (color: string, ground: string, goal: string) => {
 }
 
 export const applyAccent = (accent: string | null) => {
-  if (accent === null) return
   const { style } = document.documentElement
+  if (accent === null) {
+    for (const name of ["--accent", "--accent-ink", "--accent-text"]) style.removeProperty(name)
+    return
+  }
   const ink = contrast(accent, "#ffffff") >= contrast(accent, "#0d0e11") ? "#ffffff" : "#0d0e11"
   style.setProperty("--accent", accent)
   style.setProperty("--accent-ink", ink)

@@ -4,8 +4,22 @@ import { createContext, useContext } from "react"
 import { send } from "../api/client.ts"
 import type { OperationName } from "../api/contract.ts"
 import { operations } from "../api/operations.ts"
+import type { Theme } from "./theme.ts"
 
-export interface SessionInfo {
+/** What a link says of the session's pages. */
+export interface View {
+  readonly pages: ReadonlyArray<string> | null
+  readonly endpointIds: ReadonlyArray<string> | null
+  readonly theme: {
+    readonly accent?: string
+    readonly colorScheme?: Theme
+    readonly radius?: number
+  } | null
+  /** Where it begins: a path below the workspace. */
+  readonly to: string | null
+}
+
+export interface SessionInfo extends View {
   readonly workspace: { readonly slug: string; readonly name: string }
   readonly actor: {
     readonly type: "member" | "api_token" | "operator"
@@ -29,15 +43,19 @@ export const fetchWelcome = async (signal?: AbortSignal): Promise<Welcome> => {
   return (await response.json()) as Welcome
 }
 
-export const signIn = async (
-  credential: { readonly code: string } | { readonly token: string }
-): Promise<string> => {
+type Credential =
+  | { readonly code: string; readonly embedIn?: ReadonlyArray<string> }
+  | { readonly token: string }
+
+/** `secret`: of a session without a cookie, by a link with `embedIn`. */
+export const signIn = async (credential: Credential): Promise<{ slug: string; secret?: string }> => {
   const response = await send("/console/session", {
     method: "POST",
     headers: { "content-type": "application/json", "x-console": "1" },
     body: JSON.stringify(credential)
   })
-  return ((await response.json()) as { workspace: { slug: string } }).workspace.slug
+  const { secret, workspace } = (await response.json()) as { workspace: { slug: string }; secret?: string }
+  return { slug: workspace.slug, ...(secret !== undefined && { secret }) }
 }
 
 /** Whom a link's code signs in, and where. This does not use the link up. */
@@ -60,15 +78,21 @@ export const useSession = () => {
   const held = useContext(Context)
   if (held === null) throw new Error("not signed in")
   const { session, welcome } = held
+  /** Whether the session has this page of the navigation. */
+  const hasPage = (page: string) => session.pages === null || session.pages.includes(page)
   return {
     slug: session.workspace.slug,
     session,
     welcome,
+    hasPage,
     /** Whether all of these operations may be called. */
     may: (...names: ReadonlyArray<OperationName>) =>
       names.every((name) => {
-        const permission: string = operations[name][2]
-        return permission === "any" || session.permissions.includes(permission)
+        const [, , permission, pages]: ReadonlyArray<string> = operations[name]
+        return (
+          (permission === "any" || session.permissions.includes(permission!)) &&
+          (session.pages === null || pages!.split(" ").some(hasPage))
+        )
       })
   }
 }

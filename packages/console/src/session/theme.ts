@@ -1,43 +1,34 @@
-/** Light, dark, or the system's theme. This is all that the browser stores. */
+/** Light, dark, or the system's theme: what was chosen here, else what the link says. */
 import { useSyncExternalStore } from "react"
+import { keep, kept } from "./kept.ts"
 
 export type Theme = "system" | "light" | "dark"
 const KEY = "posthorn-theme"
 const listeners = new Set<() => void>()
 
-const read = (): Theme => {
-  try {
-    const kept = localStorage.getItem(KEY)
-    return kept === "light" || kept === "dark" ? kept : "system"
-  } catch {
-    return "system"
-  }
+let ofLink: Theme = "system"
+
+const theme = (): Theme => {
+  const chosen = kept(KEY)
+  return chosen === "light" || chosen === "dark" || chosen === "system" ? chosen : ofLink
 }
 
-const apply = (theme: Theme) => {
+export const applyTheme = (given: Theme = ofLink) => {
+  ofLink = given
+  const now = theme()
   const root = document.documentElement
-  if (theme === "system") delete root.dataset.theme
-  else root.dataset.theme = theme
-}
-
-export const startTheme = () => apply(read())
-
-export const setTheme = (theme: Theme) => {
-  try {
-    if (theme === "system") localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, theme)
-  } catch {
-    // Without storage the theme lasts until the page is left.
-  }
-  apply(theme)
+  if (now === "system") delete root.dataset.theme
+  else root.dataset.theme = now
   for (const listener of listeners) listener()
 }
 
+export const setTheme = (chosen: Theme) => {
+  keep(KEY, chosen)
+  applyTheme()
+}
+
 export const useTheme = () =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? "system"
-  )
+  useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, theme)

@@ -1,7 +1,7 @@
 /** This browser's sessions and the operator's branding, fetched once. */
 import { useQuery } from "@tanstack/react-query"
 import { useEffect } from "react"
-import { applyAccent } from "./accent.ts"
+import { setAccent } from "./look.ts"
 import { fetchWelcome } from "./session.tsx"
 
 export const welcomeKey = ["welcome"] as const
@@ -16,7 +16,7 @@ export const useWelcome = () => {
   const brand = query.data?.brand
   useEffect(() => {
     if (brand === undefined) return
-    applyAccent(brand.accent)
+    setAccent(brand.accent)
     document.documentElement.dataset.brand = brand.name
   }, [brand])
   return query

@@ -1,4 +1,4 @@
-/** The navigation: at the side, or behind a button on narrow screens. */
+/** The navigation: at the side, or behind a button on narrow screens; above the page in a frame of another page. */
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useLocation, useNavigate } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
@@ -10,38 +10,38 @@ import { welcomeKey } from "../session/useWelcome.ts"
 import { IconButton } from "../ui/Button.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
 import { COMMAND_K } from "./keys.ts"
-import { places } from "./places.ts"
+import { usePlaces } from "./usePlaces.ts"
 
-const Places = () => {
+/** `inRows`: beside each other, in as many rows as they need. */
+const Places = ({ inRows = false }: { inRows?: boolean }) => {
   const { may, slug } = useSession()
+  const places = usePlaces()
   const overview = useOperation("getOverview", {}, { enabled: may("getOverview"), everyMs: 15_000 })
   const unread = overview.data?.unreadNotifications ?? 0
   return (
-    <ul className="grid gap-0.5">
-      {places
-        .filter(({ needs }) => may(needs))
-        .map(({ icon, key, label, to }) => (
-          <li key={to}>
-            <Link
-              to={to}
-              params={{ slug }}
-              data-place={key}
-              activeOptions={{ exact: false, includeSearch: false }}
-              className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-soft hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:text-ink"
-            >
-              <Icon name={icon} className="text-faint" />
-              {label}
-              {key === "n" && unread > 0 ? (
-                <span
-                  aria-hidden="true"
-                  className="ms-auto rounded-full px-1.5 text-xs text-accent-text tint-accent"
-                >
-                  {unread > 99 ? "99+" : unread}
-                </span>
-              ) : null}
-            </Link>
-          </li>
-        ))}
+    <ul className={inRows ? "flex flex-wrap gap-x-1 gap-y-0.5" : "grid gap-0.5"}>
+      {places.map(({ icon, key, label, to }) => (
+        <li key={to}>
+          <Link
+            to={to}
+            params={{ slug }}
+            data-place={key}
+            activeOptions={{ exact: false, includeSearch: false }}
+            className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-soft hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:text-ink"
+          >
+            {inRows ? null : <Icon name={icon} className="text-faint" />}
+            {label}
+            {key === "n" && unread > 0 ? (
+              <span
+                aria-hidden="true"
+                className="ms-auto rounded-full px-1.5 text-xs text-accent-text tint-accent"
+              >
+                {unread > 99 ? "99+" : unread}
+              </span>
+            ) : null}
+          </Link>
+        </li>
+      ))}
     </ul>
   )
 }
@@ -87,7 +87,7 @@ const WorkspaceName = () => {
           {others.map(({ workspace }) => (
             <li key={workspace.slug}>
               <Link
-                to="/w/$slug/overview"
+                to="/w/$slug"
                 params={{ slug: workspace.slug }}
                 className="inline-flex min-h-6 items-center gap-1 rounded text-xs text-accent-text hover:underline"
               >
@@ -188,3 +188,11 @@ export const Navigation = ({
     </header>
   )
 }
+
+/** The page around it has a name, a theme, and whoever is signed in. A single page needs no navigation. */
+export const EmbeddedNavigation = () =>
+  usePlaces().length < 2 ? null : (
+    <nav aria-label="Webhooks" className="border-b pb-2">
+      <Places inRows />
+    </nav>
+  )

@@ -3,12 +3,13 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { Autocomplete, Input, Menu, MenuItem, SearchField, useFilter } from "react-aria-components"
 import { useOperation } from "../api/queries.ts"
+import { isEmbedded } from "../session/embedding.ts"
 import { useSession } from "../session/session.tsx"
 import { setTheme } from "../session/theme.ts"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
 import { shortUrl } from "../ui/shortUrl.ts"
-import { places } from "./places.ts"
+import { usePlaces } from "./usePlaces.ts"
 
 interface Command {
   readonly id: string
@@ -20,22 +21,46 @@ interface Command {
 }
 
 const ids = [
-  { prefix: "whd_", label: "Open delivery", to: "/w/$slug/deliveries/$deliveryId", param: "deliveryId" },
-  { prefix: "whe_", label: "Open endpoint", to: "/w/$slug/endpoints/$endpointId", param: "endpointId" },
-  { prefix: "evt_", label: "Open event", to: "/w/$slug/events/$eventId", param: "eventId" }
+  {
+    prefix: "whd_",
+    page: "deliveries",
+    label: "Open delivery",
+    to: "/w/$slug/deliveries/$deliveryId",
+    param: "deliveryId"
+  },
+  {
+    prefix: "whe_",
+    page: "endpoints",
+    label: "Open endpoint",
+    to: "/w/$slug/endpoints/$endpointId",
+    param: "endpointId"
+  },
+  { prefix: "evt_", page: "events", label: "Open event", to: "/w/$slug/events/$eventId", param: "eventId" }
 ] as const
 
 const LEAST_TYPED = 2
 const MOST_TYPED = 100
 
+const themes: ReadonlyArray<Command> = [
+  { id: "light", label: "Light theme", icon: "sun", run: () => setTheme("light") },
+  { id: "dark", label: "Dark theme", icon: "moon", run: () => setTheme("dark") },
+  { id: "system", label: "Theme of the system", icon: "screen", run: () => setTheme("system") }
+]
+
 /** Endpoints with this text in URL, description or external id. */
 const useFound = (typed: string): ReadonlyArray<Command> => {
-  const { may, slug } = useSession()
+  const { hasPage, may, slug } = useSession()
   const navigate = useNavigate()
   const { data } = useOperation(
     "listWebhookEndpoints",
     { query: { limit: 8, search: typed, order: "recent" } },
-    { enabled: may("listWebhookEndpoints") && typed.length >= LEAST_TYPED && typed.length <= MOST_TYPED }
+    {
+      enabled:
+        hasPage("endpoints") &&
+        may("listWebhookEndpoints") &&
+        typed.length >= LEAST_TYPED &&
+        typed.length <= MOST_TYPED
+    }
   )
   return (data?.items ?? []).map(({ description, externalId, id, url }) => ({
     id,
@@ -47,10 +72,11 @@ const useFound = (typed: string): ReadonlyArray<Command> => {
 }
 
 const useCommands = (typed: string): ReadonlyArray<Command> => {
-  const { may, slug } = useSession()
+  const { hasPage, may, slug } = useSession()
   const navigate = useNavigate()
+  const places = usePlaces()
   const found = useFound(typed)
-  const named = ids.find(({ prefix }) => typed.startsWith(prefix))
+  const named = ids.find(({ page, prefix }) => typed.startsWith(prefix) && hasPage(page))
   return [
     ...(named === undefined
       ? []
@@ -63,10 +89,13 @@ const useCommands = (typed: string): ReadonlyArray<Command> => {
           }
         ]),
     ...found,
-    ...places
-      .filter(({ needs }) => may(needs))
-      .map(({ icon, label, to }) => ({ id: to, label, icon, run: () => navigate({ to, params: { slug } }) })),
-    ...(may("createWebhookEndpoint")
+    ...places.map(({ icon, label, to }) => ({
+      id: to,
+      label,
+      icon,
+      run: () => navigate({ to, params: { slug } })
+    })),
+    ...(hasPage("endpoints") && may("createWebhookEndpoint")
       ? [
           {
             id: "new",
@@ -76,12 +105,9 @@ const useCommands = (typed: string): ReadonlyArray<Command> => {
           }
         ]
       : []),
-    { id: "light", label: "Light theme", icon: "sun", run: () => setTheme("light") },
-    { id: "dark", label: "Dark theme", icon: "moon", run: () => setTheme("dark") },
-    { id: "system", label: "Theme of the system", icon: "screen", run: () => setTheme("system") }
+    ...(isEmbedded ? [] : themes)
   ]
 }
-
 const Palette = ({ close }: { close: () => void }) => {
   const [typed, setTyped] = useState("")
   const commands = useCommands(typed.trim())

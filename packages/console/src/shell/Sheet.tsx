@@ -2,9 +2,9 @@
 
 import { Dialog } from "../ui/Dialog.tsx"
 import { Checkbox } from "../ui/Field.tsx"
-import { places } from "./places.ts"
+import { usePlaces } from "./usePlaces.ts"
 
-const keys: ReadonlyArray<readonly [string, string]> = [
+const general: ReadonlyArray<readonly [string, string]> = [
   ["⌘K or Ctrl K", "Go to a place or an id"],
   ["j / k", "Next or previous row"],
   ["Enter", "Open the row"],
@@ -13,8 +13,7 @@ const keys: ReadonlyArray<readonly [string, string]> = [
   ["r", "Replay, Resend, or Recover"],
   ["l", "Live updates on or off"],
   ["?", "This sheet"],
-  ["Esc", "Close what is open"],
-  ...places.map(({ key, label }): readonly [string, string] => [`g ${key}`, label])
+  ["Esc", "Close what is open"]
 ]
 
 const Sheet = ({
@@ -25,25 +24,28 @@ const Sheet = ({
   close: () => void
   enabled: boolean
   change: (on: boolean) => void
-}) => (
-  <Dialog title="Keyboard shortcuts" isOpen close={close} wide>
-    <dl className="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
-      {keys.map(([key, what]) => (
-        <div key={key} className="flex items-baseline justify-between gap-4 text-sm">
-          <dt className="order-2">
-            <kbd className="rounded border bg-sunken px-1.5 py-0.5 text-xs">{key}</kbd>
-          </dt>
-          <dd className="text-soft">{what}</dd>
-        </div>
-      ))}
-    </dl>
-    <Checkbox
-      label="Single letters are shortcuts"
-      about="Switch them off if they get in your way. ⌘K and Ctrl K stay."
-      isSelected={enabled}
-      onChange={change}
-    />
-  </Dialog>
-)
+}) => {
+  const places = usePlaces().map(({ key, label }) => [`g ${key}`, label] as const)
+  return (
+    <Dialog title="Keyboard shortcuts" isOpen close={close} wide>
+      <dl className="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
+        {[...general, ...places].map(([key, what]) => (
+          <div key={key} className="flex items-baseline justify-between gap-4 text-sm">
+            <dt className="order-2">
+              <kbd className="rounded border bg-sunken px-1.5 py-0.5 text-xs">{key}</kbd>
+            </dt>
+            <dd className="text-soft">{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <Checkbox
+        label="Single letters are shortcuts"
+        about="Switch them off if they get in your way. ⌘K and Ctrl K stay."
+        isSelected={enabled}
+        onChange={change}
+      />
+    </Dialog>
+  )
+}
 
 export default Sheet

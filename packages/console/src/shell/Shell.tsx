@@ -1,15 +1,25 @@
 /** The frame of every page of a workspace: navigation, page-wide problems, keys. */
 import { useQueryClient } from "@tanstack/react-query"
-import { Link, Outlet, useLocation, useParams, useRouter } from "@tanstack/react-router"
-import { lazy, Suspense, useEffect, useState } from "react"
+import { Link, Navigate, Outlet, useLocation, useParams, useRouter } from "@tanstack/react-router"
+import { lazy, Suspense, useEffect, useRef, useState } from "react"
 import { queryClient, setTrouble, useTrouble } from "../api/queries.ts"
-import { fetchWelcome, SessionProvider, type Welcome } from "../session/session.tsx"
+import { isEmbedded, tellHost } from "../session/embedding.ts"
+import { setLook } from "../session/look.ts"
+import {
+  fetchWelcome,
+  type SessionInfo,
+  SessionProvider,
+  useSession,
+  type Welcome
+} from "../session/session.tsx"
 import { useWelcome, welcomeKey } from "../session/useWelcome.ts"
 import { Button, buttonClass } from "../ui/Button.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
 import { useKeys } from "./keys.ts"
-import { Navigation } from "./Navigation.tsx"
+import { EmbeddedNavigation, Navigation } from "./Navigation.tsx"
+import { NotFound } from "./NotFound.tsx"
+import { pageOf, usePlaces } from "./usePlaces.ts"
 
 const Palette = lazy(() => import("./Palette.tsx"))
 const Sheet = lazy(() => import("./Sheet.tsx"))
@@ -43,6 +53,13 @@ const Away = () => {
   )
 }
 
+const Expired = () => (
+  <p role="status" className="mb-2 flex items-center gap-2 rounded-md px-3 py-2 text-sm text-idle tint-idle">
+    <Icon name="clock" size={14} />
+    This page has expired. What you typed stays while it is renewed.
+  </p>
+)
+
 const Ended = ({ slug }: { slug: string }) => {
   const client = useQueryClient()
   const again = () => {
@@ -65,26 +82,51 @@ const Ended = ({ slug }: { slug: string }) => {
   )
 }
 
+/** `/console/w/…/`: redirects to where the session begins, or to the first page that it has. */
+export const FirstPage = () => {
+  const { session, slug } = useSession()
+  const router = useRouter()
+  const [first] = usePlaces()
+  const to = session.to ?? (first && pageOf(first))
+  useEffect(() => {
+    if (to !== undefined) router.history.replace(`/console/w/${slug}/${to}`)
+  }, [router, slug, to])
+  return to === undefined ? <NotFound /> : <Loading />
+}
+
 const Frame = ({ slug }: { slug: string }) => {
   const [opened, setOpened] = useState<"palette" | "sheet" | null>(null)
   const trouble = useTrouble()
   const { pathname } = useLocation()
   const keys = useKeys(slug, { palette: () => setOpened("palette"), sheet: () => setOpened("sheet") })
   const close = () => setOpened(null)
-  if (trouble === "ended") return <Ended slug={slug} />
+  const { hasPage } = useSession()
+  const [, page = ""] = pathname.split(`/w/${slug}/`)
+  const isHidden = page !== "" && !hasPage(page.split("/", 1)[0]!)
+  const shown = useRef("")
+  useEffect(() => {
+    if (shown.current !== "") tellHost({ posthorn: "moved" })
+    shown.current = page === "" ? "" : pathname
+  }, [page, pathname])
+  if (trouble === "ended" && !isEmbedded) return <Ended slug={slug} />
   return (
-    <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className={isEmbedded ? "" : "min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]"}>
       <a
         href="#main"
         className="absolute z-30 -translate-y-full rounded-md bg-accent px-3 py-2 text-accent-ink focus:translate-y-2"
       >
         Skip to the content
       </a>
-      <Navigation openPalette={() => setOpened("palette")} openSheet={() => setOpened("sheet")} />
+      {isEmbedded ? (
+        <EmbeddedNavigation />
+      ) : (
+        <Navigation openPalette={() => setOpened("palette")} openSheet={() => setOpened("sheet")} />
+      )}
       <main id="main" tabIndex={-1} className="min-w-0">
         {trouble === "away" ? <Away /> : null}
+        {trouble === "ended" ? <Expired /> : null}
         <Suspense key={pathname} fallback={<Loading />}>
-          <Outlet />
+          {isHidden ? <NotFound /> : <Outlet />}
         </Suspense>
       </main>
       <Suspense>
@@ -106,6 +148,8 @@ const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessio
     if (isOut) router.navigate({ to: "/sign-in", search: { to: asked }, replace: true })
   }, [asked, isOut, router])
   if (other === undefined) return <Loading />
+  // A link of another workspace was handed over.
+  if (isEmbedded) return <Navigate to="/w/$slug" params={{ slug: other.workspace.slug }} replace />
   const { name, slug: open } = other.workspace
   return (
     <main className="mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6">
@@ -116,7 +160,7 @@ const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessio
         to it.
       </p>
       <div className="flex flex-wrap gap-2">
-        <Link to="/w/$slug/overview" params={{ slug: open }} className={buttonClass("primary")}>
+        <Link to="/w/$slug" params={{ slug: open }} className={buttonClass("primary")}>
           Go to {name}
         </Link>
         <Link to="/sign-in" search={{ to: asked }} className={buttonClass("plain")}>
@@ -127,15 +171,24 @@ const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessio
   )
 }
 
+const SignedIn = (signedIn: { readonly session: SessionInfo; readonly welcome: Welcome }) => {
+  const { theme } = signedIn.session
+  useEffect(() => {
+    setLook(theme)
+    return () => setLook(null)
+  }, [theme])
+  return (
+    <SessionProvider value={signedIn}>
+      <Frame slug={signedIn.session.workspace.slug} />
+    </SessionProvider>
+  )
+}
+
 export const Shell = () => {
   const { slug } = useParams({ from: "/w/$slug" })
   const { data, error, refetch } = useWelcome()
   if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
   const session = data.sessions.find(({ workspace }) => workspace.slug === slug)
   if (session === undefined) return <NoSession slug={slug} sessions={data.sessions} />
-  return (
-    <SessionProvider value={{ session, welcome: data }}>
-      <Frame slug={slug} />
-    </SessionProvider>
-  )
+  return <SignedIn session={session} welcome={data} />
 }

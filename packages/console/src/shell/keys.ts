@@ -1,6 +1,7 @@
 /** Keyboard control. Single letters can be switched off, for users of speech input or other shortcuts; ⌘K always works. */
 import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
+import { keep, kept } from "../session/kept.ts"
 import { places } from "./places.ts"
 
 const KEY = "posthorn-keys"
@@ -8,13 +9,7 @@ const KEY = "posthorn-keys"
 /** The label of ⌘K on this system. */
 export const COMMAND_K = /Mac|iP(hone|ad|od)/.test(navigator.platform) ? "⌘K" : "Ctrl K"
 
-const readEnabled = () => {
-  try {
-    return localStorage.getItem(KEY) !== "off"
-  } catch {
-    return true
-  }
-}
+const readEnabled = () => kept(KEY) !== "off"
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
@@ -84,12 +79,7 @@ export const useKeys = (slug: string, open: { readonly palette: () => void; read
   }, [enabled, navigate, slug])
 
   const change = (on: boolean) => {
-    try {
-      if (on) localStorage.removeItem(KEY)
-      else localStorage.setItem(KEY, "off")
-    } catch {
-      // Without storage it lasts until the page is left.
-    }
+    keep(KEY, on ? "on" : "off")
     setEnabled(on)
   }
   return { enabled, change }

@@ -23,7 +23,7 @@ export const Page = ({
       document.title = `${name} · ${document.documentElement.dataset.brand ?? "Posthorn"}`
   }, [name])
   return (
-    <div className="mx-auto w-full max-w-7xl px-4 pt-6 pb-16 sm:px-8 sm:pt-9">
+    <div className="mx-auto w-full max-w-7xl px-4 pt-6 pb-16 sm:px-8 sm:pt-9 embedded:px-1 embedded:pt-4 embedded:pb-2">
       {back === undefined ? null : <div className="mb-3">{back}</div>}
       <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 max-w-full">

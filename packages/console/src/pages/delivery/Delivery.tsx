@@ -1,9 +1,10 @@
 /** One delivery: every attempt with its request and answer, the next attempts, and sending it again. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, useNavigate, useParams, useRouter } from "@tanstack/react-router"
+import { useNavigate, useParams, useRouter } from "@tanstack/react-router"
 import { callText } from "../../api/client.ts"
 import { useAct, useList, useOperation } from "../../api/queries.ts"
 import type { DeliveryDetail } from "../../api/shapes.ts"
+import { Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
 import { Id } from "../../ui/Copy.tsx"

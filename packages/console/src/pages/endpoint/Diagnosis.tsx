@@ -1,10 +1,10 @@
 /** Why an endpoint fails, by the recorded evidence, with the next steps as buttons. */
-import { Link } from "@tanstack/react-router"
 import type { Answer } from "../../api/contract.ts"
 import { useOperation } from "../../api/queries.ts"
 import type { EndpointDetail } from "../../api/shapes.ts"
+import { ButtonLink, Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
-import { Button, buttonClass } from "../../ui/Button.tsx"
+import { Button } from "../../ui/Button.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Failed, Loading } from "../../ui/States.tsx"
 import { Badge, type Tone } from "../../ui/Status.tsx"
@@ -28,14 +28,9 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
   const { may, slug } = useSession()
   const params = { slug, endpointId: endpoint.id }
   const to = (tab: string, label: string) => (
-    <Link
-      to="/w/$slug/endpoints/$endpointId"
-      params={params}
-      search={{ tab }}
-      className={buttonClass("plain", true)}
-    >
+    <ButtonLink to="/w/$slug/endpoints/$endpointId" params={params} search={{ tab }} small>
       {label}
-    </Link>
+    </ButtonLink>
   )
   const deliveryId = (step.arguments as { deliveryId?: unknown } | null)?.deliveryId
   switch (step.operation as string | null) {
@@ -47,13 +42,9 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       return endpoint.enabled || !step.fillIn.includes("enabled") ? (
         to("settings", "Open settings")
       ) : (
-        <Link
-          to="/w/$slug/endpoints/$endpointId/recover"
-          params={params}
-          className={buttonClass("primary", true)}
-        >
+        <ButtonLink to="/w/$slug/endpoints/$endpointId/recover" params={params} look="primary" small>
           Recover
-        </Link>
+        </ButtonLink>
       )
     case "rotateWebhookSecret":
       return may("rotateWebhookSecret") ? to("secret", "Open signing secret") : null
@@ -65,32 +56,24 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       return may("updateWebhookEndpoint") ? to("settings", "Open settings") : null
     case "startReplay":
       return may("replayWebhookDelivery") ? (
-        <Link
-          to="/w/$slug/endpoints/$endpointId/recover"
-          params={params}
-          className={buttonClass("plain", true)}
-        >
+        <ButtonLink to="/w/$slug/endpoints/$endpointId/recover" params={params} small>
           Recover
-        </Link>
+        </ButtonLink>
       ) : null
     case "listWebhookDeliveryAttempts":
     case "getWebhookDelivery":
     case "replayWebhookDelivery":
       return typeof deliveryId === "string" ? (
-        <Link
-          to="/w/$slug/deliveries/$deliveryId"
-          params={{ slug, deliveryId }}
-          className={buttonClass("plain", true)}
-        >
+        <ButtonLink to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} small>
           Open delivery
-        </Link>
+        </ButtonLink>
       ) : null
     case "listEventTypes":
     case "publishEvent":
       return (
-        <Link to="/w/$slug/events" params={{ slug }} className={buttonClass("plain", true)}>
+        <ButtonLink to="/w/$slug/events" params={{ slug }} small>
           Open events
-        </Link>
+        </ButtonLink>
       )
     default:
       return null

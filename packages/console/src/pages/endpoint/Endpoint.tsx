@@ -1,11 +1,12 @@
 /** One endpoint: its deliveries, settings, secret, and diagnosis. */
-import { Link, useParams, useSearch } from "@tanstack/react-router"
+import { useParams, useSearch } from "@tanstack/react-router"
 import { lazy, useState } from "react"
 import type { OperationName } from "../../api/contract.ts"
 import { useAct, useOperation } from "../../api/queries.ts"
 import type { EndpointDetail } from "../../api/shapes.ts"
+import { ButtonLink, Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
-import { Button, buttonClass } from "../../ui/Button.tsx"
+import { Button } from "../../ui/Button.tsx"
 import { Id } from "../../ui/Copy.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
 import { Icon } from "../../ui/Icon.tsx"
@@ -76,14 +77,14 @@ const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
       title={disabledReason === null ? "Disabled" : DISABLED_BY[disabledReason]}
       actions={
         may("updateWebhookEndpoint") ? (
-          <Link
+          <ButtonLink
             to="/w/$slug/endpoints/$endpointId/recover"
             params={{ slug, endpointId: id }}
             data-key="r"
-            className={buttonClass("primary")}
+            look="primary"
           >
             Recover
-          </Link>
+          </ButtonLink>
         ) : null
       }
     >
@@ -113,14 +114,13 @@ const FailingBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
       title={`Failed ${endpoint.consecutiveFailures} times in a row`}
       actions={
         may("diagnoseWebhookEndpoint") ? (
-          <Link
+          <ButtonLink
             to="/w/$slug/endpoints/$endpointId"
             params={{ slug, endpointId: endpoint.id }}
             search={{ tab: "diagnosis" }}
-            className={buttonClass()}
           >
             Why?
-          </Link>
+          </ButtonLink>
         ) : null
       }
     >

@@ -1,6 +1,6 @@
 /** The signing secret, never shown, only replaced; the public key; and until when the previous ones also sign. */
-import { Link } from "@tanstack/react-router"
 import type { EndpointDetail } from "../../api/shapes.ts"
+import { Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
 import { Code } from "../../ui/Code.tsx"
 import { Card } from "../../ui/Layout.tsx"

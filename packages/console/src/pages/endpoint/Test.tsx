@@ -1,9 +1,9 @@
 /** Sends a test event and watches it until its first attempt has an outcome. */
 import { failureInWords } from "@posthorn/domain/FailureWords"
-import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Answer, Request } from "../../api/contract.ts"
 import { useAct, useOperation } from "../../api/queries.ts"
+import { Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
 import { Button, type Look } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"

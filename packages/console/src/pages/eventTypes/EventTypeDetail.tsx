@@ -1,10 +1,10 @@
 /** What the catalogue says of one event type, who wants it, and a test send of it. */
 import type { JsonSchema } from "@posthorn/domain/catalogue/JsonSchema"
 import { useQuery } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { callText, Problem } from "../../api/client.ts"
 import type { Answer } from "../../api/contract.ts"
+import { ActionLink, Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
 import { Code } from "../../ui/Code.tsx"
@@ -121,13 +121,13 @@ const Deviations = ({ deviations: { count, lastEventId, since } }: Pick<Describe
         title={`${count.toLocaleString()} ${count === 1 ? "payload" : "payloads"} did not fit when they were published`}
         actions={
           lastEventId === null ? null : (
-            <Link
+            <ActionLink
               to="/w/$slug/events/$eventId"
               params={{ slug, eventId: lastEventId }}
               className="inline-flex min-h-6 items-center rounded text-sm text-accent-text hover:underline"
             >
               See the newest
-            </Link>
+            </ActionLink>
           )
         }
       >

@@ -1,6 +1,7 @@
 /** The event catalogue, as documentation: groups in a list beside the type that is shown. */
-import { Link, useSearch } from "@tanstack/react-router"
+import { useSearch } from "@tanstack/react-router"
 import { useState } from "react"
+import { Link } from "../../session/Link.tsx"
 import { useSession } from "../../session/session.tsx"
 import { inputClass } from "../../ui/Field.tsx"
 import { Icon } from "../../ui/Icon.tsx"
@@ -50,7 +51,7 @@ const Index = ({
   const [words, setWords] = useState("")
   const found = matching(types, words.trim())
   return (
-    <div className="grid min-w-0 content-start gap-4 lg:sticky lg:top-6 lg:max-h-[calc(100dvh-3rem)] lg:grid-rows-[auto_minmax(0,1fr)]">
+    <div className="grid min-w-0 content-start gap-4 lg:sticky lg:top-6 lg:max-h-[calc(100dvh-3rem)] embedded:max-h-none lg:grid-rows-[auto_minmax(0,1fr)]">
       <input
         type="search"
         aria-label="Find an event type"

@@ -1,7 +1,7 @@
 /** How many of the newest events a filter would have let through, which, and why not the others. */
-import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Answer } from "../../../api/contract.ts"
+import { Link } from "../../../session/Link.tsx"
 import { useSession } from "../../../session/session.tsx"
 import { Button } from "../../../ui/Button.tsx"
 import { Icon } from "../../../ui/Icon.tsx"
