@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { entries } from "@posthorn/api-contract/Contract"
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
+import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from "playwright-core"
 import type { Stage } from "./Stage.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
@@ -22,7 +22,7 @@ const isKnown = (method: string, pathname: string) =>
   operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
 
 /** Messages of Chromium itself when a server is unreachable, or a test provokes a refusal. */
-const EXPECTED = /Failed to load resource/
+const EXPECTED = /Failed to load resource|^Framing .* violates .* "frame-ancestors /
 
 export interface Watched {
   readonly context: BrowserContext
@@ -31,16 +31,8 @@ export interface Watched {
   readonly faults: ReadonlyArray<string>
 }
 
-const openBrowser = async (
-  browser: Browser,
-  stage: Stage,
-  options: BrowserContextOptions = {}
-): Promise<Watched> => {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 },
-    reducedMotion: "reduce",
-    ...options
-  })
+/** `host`: the origin of a page that embeds the console. */
+export const watch = async (context: BrowserContext, stage: Stage, host?: string): Promise<Watched> => {
   const faults: Array<string> = []
   context.on("page", (page) => {
     page.setDefaultTimeout(40_000)
@@ -52,6 +44,7 @@ const openBrowser = async (
   })
   context.on("request", (request) => {
     const url = new URL(request.url())
+    if (url.origin === host) return
     if (url.origin !== stage.url) faults.push(`foreign: ${request.url()}`)
     else if (!isKnown(request.method(), url.pathname))
       faults.push(`unknown: ${request.method()} ${url.pathname}`)
@@ -65,6 +58,17 @@ const openBrowser = async (
   })
   return { context, page: await context.newPage(), faults }
 }
+
+export interface BrowserOptions extends BrowserContextOptions {
+  readonly host?: string
+}
+
+const openBrowser = async (browser: Browser, stage: Stage, { host, ...options }: BrowserOptions = {}) =>
+  watch(
+    await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options }),
+    stage,
+    host
+  )
 
 /** The browsers of one test. */
 export const openedBrowsers = () => {
@@ -93,7 +97,7 @@ export const enter = async (page: Page, stage: Stage, slug: string, grant: unkno
 }
 
 /** Waits until nothing loads any more. */
-export const settled = async (page: Page) => {
+export const settled = async (page: Frame | Page) => {
   await page.getByRole("heading", { level: 1 }).first().waitFor()
   await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)
 }
@@ -124,7 +128,7 @@ interface Violation {
 }
 
 /** The findings of axe, by WCAG 2.2 AA and its own best practices. Needs a context with `bypassCSP`. */
-export const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+export const violations = async (page: Frame | Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {

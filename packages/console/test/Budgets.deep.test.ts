@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
 import { enter } from "./Browser.ts"
+import { startHost } from "./Host.ts"
 import { inChromium } from "./InChromium.ts"
 import { build } from "./Stage.ts"
 
@@ -83,6 +84,31 @@ inChromium("the console's speed", (on) => {
     const weight = weightOf([...loaded])
     process.stdout.write(`first page: ${weight.toFixed(1)} KiB of script\n`)
     expect(weight).toBeLessThanOrEqual(220)
+  })
+
+  it("§11.1 loads at most 250 KiB of script, and 35 files and answers, for the first page in a frame", async () => {
+    const host = await startHost(on.stage, "large")
+    try {
+      const { page } = await on.open({ host: host.origin })
+      const loaded: Array<string> = []
+      page.on("response", (response) => {
+        const { origin, pathname } = new URL(response.url())
+        if (origin === on.stage.url) loaded.push(pathname)
+      })
+      await page.goto(host.origin)
+      await page.frameLocator("posthorn-console iframe").getByRole("link", { name: "example.com" }).waitFor()
+      await page.waitForLoadState("networkidle")
+      const scripts = new Set(loaded.filter((each) => each.endsWith(".js")))
+      const weight = weightOf([...scripts].map((each) => `${each.split("/").at(-1)}.gz`))
+      process.stdout.write(
+        `in a frame: ${weight.toFixed(1)} KiB of script, ${loaded.length} files and answers\n`
+      )
+      expect(scripts.size).toBeGreaterThan(3)
+      expect(weight).toBeLessThanOrEqual(250)
+      expect(loaded.length).toBeLessThanOrEqual(35)
+    } finally {
+      await host.close()
+    }
   })
 
   it("§11 shows the deliveries within a second, and a page or filter within 150 ms, with 100,000 of them", async () => {

@@ -4,9 +4,9 @@
  * that must never happen (`Browser.ts`).
  */
 import type {} from "@posthorn/testkit/GlobalSetup"
-import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
+import { type Browser, chromium } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, inject } from "vitest"
-import { openedBrowsers, type Watched } from "./Browser.ts"
+import { type BrowserOptions, openedBrowsers, type Watched } from "./Browser.ts"
 import { build, chromiumPath, type Stage, startReceiver, startStage } from "./Stage.ts"
 
 /** Its members are set once the first `beforeAll` has run. */
@@ -14,7 +14,7 @@ export interface InChromium {
   readonly stage: Stage
   readonly receiver: Awaited<ReturnType<typeof startReceiver>>
   /** A new browser, closed after the test. */
-  readonly open: (options?: BrowserContextOptions) => Promise<Watched>
+  readonly open: (options?: BrowserOptions) => Promise<Watched>
 }
 
 export const inChromium = (name: string, tests: (on: InChromium) => void) => {

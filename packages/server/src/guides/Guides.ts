@@ -15,6 +15,7 @@ export const guides = [
   "catalogue",
   "retries",
   "moving-in",
+  "embed",
   "state-machine",
   "mcp",
   "compatibility"

@@ -66,7 +66,7 @@ verify, \`explain_signature\` says why.
 
 ## More
 
-- [All guides in one text](${baseUrl}/llms-full.txt): the first endpoint, publishing, receiving, the event catalogue, retries and rates, moving in, the state machine, MCP, compatibility.
+- [All guides in one text](${baseUrl}/llms-full.txt): the first endpoint, publishing, receiving, the event catalogue, retries and rates, moving in, webhooks in a page of your own, the state machine, MCP, compatibility.
 
 ## Operations
 
