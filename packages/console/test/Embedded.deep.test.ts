@@ -171,10 +171,27 @@ inChromium("the embedded console", (on) => {
     )
     const frame = await opened(page)
     expect(links).toBe(2)
-    // A message that claims to be the host's, from the frame itself.
+    // Messages that claim to be the host's, and the console's.
     await frame.evaluate(() => postMessage({ posthorn: "link", code: "nonsense" }, "*"))
+    await page.evaluate(() => postMessage({ posthorn: "height", height: 5_000 }, "*"))
+    await page.evaluate(() => postMessage({ posthorn: "expired" }, "*"))
     await goTo(frame, "Deliveries")
     expect(await frame.getByText("This page has expired").count()).toBe(0)
+    expect((await page.locator("posthorn-console").boundingBox())!.height).toBeLessThan(5_000)
+    expect(links).toBe(2)
+  })
+
+  it("§11.1 begins again by a new link when the frame was loaded again, and when another workspace is shown", async () => {
+    const { page } = await on.open({ host: host.origin })
+    const frame = await opened(page)
+    await goTo(frame, "Deliveries")
+    await frame.evaluate(() => location.reload())
+    await frame.getByRole("heading", { level: 1, name: "Endpoints" }).waitFor()
+
+    const other = await on.stage.link(world.slug, { embedIn: [host.origin], pages: ["overview"] })
+    await page.locator("posthorn-console").evaluate((element, src) => element.setAttribute("src", src), other)
+    await frame.getByText("of Acme Commerce").waitFor()
+    expect(await frame.getByRole("navigation").count()).toBe(0)
   })
 
   for (const colorScheme of ["light", "dark"] as const)
@@ -239,6 +256,16 @@ inChromium("the embedded console", (on) => {
       await settled(page)
       expect(await page.getByRole("link", { name: "New endpoint" }).count()).toBe(0)
     }
+    await page.keyboard.press("Control+k")
+    await page.getByRole("menuitem").first().waitFor()
+    expect(await page.getByRole("menuitem").allInnerTexts()).toEqual([
+      "Endpoints",
+      "Deliveries",
+      "Light theme",
+      "Dark theme",
+      "Theme of the system"
+    ])
+    await page.keyboard.press("Escape")
     await page.locator("tbody tr a").first().click()
     await page.getByRole("heading", { level: 1 }).waitFor()
     await settled(page)

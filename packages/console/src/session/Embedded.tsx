@@ -18,20 +18,24 @@ const useSignedIn = () => {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     if (!isFramed) return
-    takeLinks(async (code) => {
+    const hasCode = takeLinks(async (code) => {
       try {
         const { secret, slug } = await signIn({ code, embedIn })
         holdSession(slug, secret!)
-        client.setQueryData(welcomeKey, await fetchWelcome())
+        const welcome = await fetchWelcome()
+        if (welcome.sessions.length === 0) throw new Error("the session has ended already")
+        client.setQueryData(welcomeKey, welcome)
         setTrouble(null)
         setOpen(true)
         tellHost({ posthorn: "opened" })
-        client.invalidateQueries({ predicate: ({ queryKey }) => queryKey !== welcomeKey })
+        client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== welcomeKey[0] })
       } catch {
         setTrouble("ended")
         tellHost({ posthorn: "expired" })
       }
     })
+    // The frame was loaded again.
+    if (!hasCode) setTrouble("ended")
   }, [client])
   return isOpen
 }

@@ -53,11 +53,12 @@ const hear = ({ data, origin, source }: MessageEvent<FromHost | null>) => {
 }
 if (isEmbedded && isFramed) addEventListener("message", hear)
 
-/** From now on `next` gets the code of each link: the address's, and those of new ones. */
-export const takeLinks = (next = open) => {
+/** From now on `next` gets the code of each link: the address's, and those of new ones. False if there is none yet. */
+export const takeLinks = (next = open): boolean => {
   open = next
-  if (open === undefined || code === null) return
+  if (open === undefined || code === null) return false
   const taken = code
   code = null
   open(taken)
+  return true
 }
