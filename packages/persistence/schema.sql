@@ -811,7 +811,7 @@ create type posthorn.waiting as (
 -- posthorn.actor_json(actor text) returns json
 -- posthorn.actor_text(type text, id text, via text) returns text
 -- posthorn.add_deviations(workspaces text[], event_types text[], event_ids text[]) returns void
--- posthorn.alerting_workspaces(of_kind text, past text, most integer) returns SETOF text
+-- posthorn.alerting_workspaces(of_kind text, past text, most integer) returns TABLE(workspace_id text, is_due boolean)
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
 -- posthorn.apply_keys(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text, named json DEFAULT NULL::json) returns posthorn.audience
@@ -821,6 +821,7 @@ create type posthorn.waiting as (
 -- posthorn.check_quotas() returns integer
 -- posthorn.choices_text(named_ids text[], retry boolean) returns text
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
+-- posthorn.claim_alerts(of_kind text, workspaces text[], most integer, lease interval) returns TABLE(workspace_id text, id text, kind text, cause text, recipient text, endpoint_id text, happened_at timestamp with time zone, digest jsonb, attempts integer, slug text, name text, alerts jsonb, alert_secrets bytea)
 -- posthorn.clear_doubt(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.close_alert_hours(most integer) returns integer
 -- posthorn.compact_json(payload text) returns text
@@ -879,7 +880,7 @@ create type posthorn.waiting as (
 -- posthorn.newest_of_type(wanted text, most integer, most_bytes integer, OUT id text, OUT workspace text, OUT payload text) returns SETOF record
 -- posthorn.next_due(shards smallint[]) returns bigint
 -- posthorn.next_start(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
--- posthorn.note_alert(workspace text, happened text, facts jsonb) returns void
+-- posthorn.note_alerts(happenings posthorn.happening[]) returns void
 -- posthorn.noted_workspaces(past text, most integer) returns SETOF text
 -- posthorn.notify_if_asleep(shards smallint[]) returns void
 -- posthorn.notify_sleepers(shards smallint[]) returns void
@@ -929,6 +930,7 @@ create type posthorn.waiting as (
 -- posthorn.rfc3339(at timestamp with time zone) returns text
 -- posthorn.roll_up_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.rollup_class() returns integer
+-- posthorn.settle_alert(workspace text, alert text, attempt integer, outcome text, error text, wait interval) returns boolean
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.show_life(owner text) returns boolean

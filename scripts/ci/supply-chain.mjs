@@ -18,6 +18,7 @@ import { BUILDS_THE_CONSOLE, makeSbom } from "../sbom.mjs"
 /** Licences that let everybody use, change and pass on the code. The fonts' licence is OFL-1.1. */
 const LICENCES = [
   "MIT",
+  "MIT-0",
   "ISC",
   "Apache-2.0",
   "BSD-2-Clause",

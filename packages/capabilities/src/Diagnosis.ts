@@ -6,14 +6,13 @@
  * Source: spec §4.6.
  */
 
-import { resolve } from "@posthorn/domain/DeliveryPolicy"
 import { diagnose } from "@posthorn/domain/diagnosis/Diagnosis"
+import { evidenceOf } from "@posthorn/domain/diagnosis/Recorded"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { parseFilter } from "@posthorn/domain/filter/Filter"
 import { type EndpointId, firstIdAt, type WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { validityOf } from "@posthorn/egress/ClientCertificate"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
@@ -31,7 +30,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
     const evidence = yield* EvidenceRepo
     const box = yield* SecretBox
     const judges = yield* FilterJudge
-    const { allowedTargets, mostTimeoutMs, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+    const installation = yield* InstallationPolicy
 
     /** What its filter makes of the newest events of the last 24 hours. What the caller may not see does not count. */
     const filteredBy = Effect.fnUntraced(function* (
@@ -66,26 +65,14 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       const { workspaceId } = principal
       const gathered = yield* evidence.gather(principal, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
-      const { certificate, filter, policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
-      const inForce = resolve(policy, workspacePolicy, { mostTimeoutMs, requestTimeoutMs, retryDelayMs })
-      const secretReadable = opens(box, { workspaceId, endpointId }, secret)
-      const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
-        onLeft: describeReason,
-        onRight: () => null
-      })
-      const { findings, health } = diagnose({
-        ...gathered,
-        filtered: filter === null ? null : yield* filteredBy(filter, endpoint.eventTypes, gathered.now),
-        requestTimeoutMs: inForce.timeoutSeconds * 1_000,
-        retryDelayMs,
-        endpoint: {
-          ...endpoint,
+      const { certificate, filter, secret, ...endpoint } = gathered.endpoint
+      const { findings, health } = diagnose(
+        evidenceOf({ ...gathered, endpoint }, installation, {
           certificateExpiresAt: expiryOf(certificate),
-          honorsRetryAfter: inForce.honorRetryAfter,
-          secretReadable,
-          urlRefusal
-        }
-      })
+          filtered: filter === null ? null : yield* filteredBy(filter, endpoint.eventTypes, gathered.now),
+          secretReadable: opens(box, { workspaceId, endpointId }, secret)
+        })
+      )
       const { attempts } = gathered
       return {
         endpointId,

@@ -52,6 +52,30 @@ const opened = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>, rows: Readon
   rows.map((row) => Redacted.value(openOrThrow(makeBox(keys), row, row.secret)))
 
 layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
+  it.effect("§3.6 seals the Slack URLs of alerts anew, and names the workspaces whose no key opens", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [known, lost] = [yield* seed(0), yield* seed(0)]
+      const sealedBy = (key: typeof oldKey, { workspaceId }: { workspaceId: string }) =>
+        sql`update posthorn.workspaces
+          set alert_secrets = ${makeBox([key]).seal({ workspaceId, of: "alerts" }, Redacted.make("urls"))} where id = ${workspaceId}`
+      yield* sealedBy(oldKey, known)
+      yield* sealedBy(lostKey, lost)
+
+      const { unreadable } = yield* run([newKey, oldKey])
+
+      const [row] = yield* sql<{ sealed: Buffer }>`
+        select alert_secrets as sealed from posthorn.workspaces where id = ${known.workspaceId}`
+      expect(unreadable).toEqual([lost.workspaceId])
+      expect(
+        Redacted.value(
+          openOrThrow(makeBox([newKey]), { workspaceId: known.workspaceId, of: "alerts" }, row!.sealed)
+        )
+      ).toBe("urls")
+      yield* sql`delete from posthorn.workspaces where id in (${known.workspaceId}, ${lost.workspaceId})`
+    })
+  )
+
   it.effect("§3.4 seals every secret with the newest key, so that the old key can be removed", () =>
     Effect.gen(function* () {
       const { rows } = yield* seed(3)

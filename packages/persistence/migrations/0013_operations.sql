@@ -11,7 +11,7 @@ begin
   return (select w.id from posthorn.workspaces w where w.slug = named);
 end $$;
 
--- Publishes what happened, each with its workspace. All that have one type share a look-up of who gets it. Locks: endpoints of the
+-- Notes what happened for alerts (0014_alerts.sql), and publishes it, each with its workspace. All that have one type share a look-up of who gets it. Locks: endpoints of the
 -- system workspace that get one, as a publish; without any, the workspace. Waits as long as its caller's `lock_timeout` allows.
 create function posthorn.happened(happenings posthorn.happening[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -22,6 +22,7 @@ declare
   began bigint;
 begin
   if cardinality(happenings) = 0 then return; end if;
+  perform posthorn.note_alerts(happenings);
   system := posthorn.system_workspace();
   happenings := array(select h from unnest(happenings) h where h.workspace_id <> system);
   perform from posthorn.workspaces w where w.id = system for key share;

@@ -58,13 +58,15 @@ create index alerts_endpoint on posthorn.alerts (workspace_id, endpoint_id, crea
 create index alerts_age on posthorn.alerts (created_at);
 create index alerts_pending on posthorn.alerts (workspace_id, kind, due_at) where state = 'pending';
 
--- Notes that this happened, if the workspace has an alert on it. Called within the transaction of the change.
-create function posthorn.note_alert(workspace text, happened text, facts jsonb) returns void
+-- Notes what happened to endpoints of workspaces that have an alert on it. Called by: happened.
+create function posthorn.note_alerts(happenings posthorn.happening[]) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   insert into posthorn.alert_notes (workspace_id, cause, endpoint_id)
-  select w.id, happened, facts ->> 'endpointId' from posthorn.workspaces w
-  where w.id = workspace and w.alerts @> jsonb_build_array(jsonb_build_object('on', jsonb_build_array(happened)))
-    and facts ->> 'endpointId' is not null
+  select w.id, h.kind, h.facts ->> 'endpointId'
+  from unnest(happenings) with ordinality as h(workspace_id, kind, facts, trace_id, index)
+  join posthorn.workspaces w on w.id = h.workspace_id
+  where w.alerts @> jsonb_build_array(jsonb_build_object('on', jsonb_build_array(h.kind)))
+  order by h.index
 $$;
 
 -- One alert for each recipient that the workspace names for this cause. Called by: fold_alerts, close_alert_hours.
@@ -161,22 +163,55 @@ begin
   end loop;
 end $$;
 
--- The same of those with alerts of a kind to send. Called by: Alerts.waiting.
-create function posthorn.alerting_workspaces(of_kind text, past text, most integer) returns setof text
+-- Workspaces with alerts that wait, past an id, in order, and whether one of the kind is due. Called by: Alerts.waiting.
+create function posthorn.alerting_workspaces(of_kind text, past text, most integer) returns table (workspace_id text, is_due boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-declare
-  at text := past;
+#variable_conflict use_column
 begin
+  workspace_id := past;
   for n in 1 .. most loop
-    at := (select a.workspace_id from posthorn.alerts a where a.workspace_id > at and a.state = 'pending' order by a.workspace_id limit 1);
-    exit when at is null;
-    if exists (select from posthorn.alerts a
-      where a.workspace_id = at and a.kind = of_kind and a.state = 'pending' and a.due_at <= clock_timestamp())
-    then
-      return next at;
-    end if;
+    workspace_id := (select a.workspace_id from posthorn.alerts a
+      where a.workspace_id > alerting_workspaces.workspace_id and a.state = 'pending' order by a.workspace_id limit 1);
+    exit when alerting_workspaces.workspace_id is null;
+    is_due := exists (select from posthorn.alerts a
+      where a.workspace_id = alerting_workspaces.workspace_id and a.kind = of_kind and a.state = 'pending'
+        and a.due_at <= clock_timestamp());
+    return next;
   end loop;
+end $$;
+
+-- Claims the longest due alert of a kind of each workspace, at most `most`: one more attempt, which nobody else makes while the lease
+-- runs. With what the workspace is called and whom it tells now. Skips alerts that another worker claims. Called by: Alerts.claim.
+create function posthorn.claim_alerts(of_kind text, workspaces text[], most integer, lease interval) returns table (
+  workspace_id text, id text, kind text, cause text, recipient text, endpoint_id text, happened_at timestamptz(3), digest jsonb,
+  attempts integer, slug text, name text, alerts jsonb, alert_secrets bytea
+) language sql set search_path = pg_catalog, pg_temp as $$
+  with next as materialized (
+    select due.workspace_id, due.id from unnest(workspaces) as w(id)
+    cross join lateral (
+      select a.workspace_id, a.id from posthorn.alerts a
+      where a.workspace_id = w.id and a.kind = of_kind and a.state = 'pending' and a.due_at <= clock_timestamp()
+      order by a.due_at limit 1 for update skip locked
+    ) due limit most
+  ), claimed as (
+    update posthorn.alerts a set attempts = a.attempts + 1, due_at = clock_timestamp() + lease
+    from next where a.workspace_id = next.workspace_id and a.id = next.id returning a.*
+  )
+  select c.workspace_id, c.id, c.kind, c.cause, c.recipient, c.endpoint_id, c.happened_at, c.digest, c.attempts, w.slug, w.name,
+    w.alerts, w.alert_secrets
+  from claimed c join posthorn.workspaces w on w.id = c.workspace_id order by c.workspace_id
+$$;
+
+-- Stores the outcome of an attempt, unless its lease has ended and another one was begun. Returns whether it did.
+-- Called by: Alerts.settle.
+create function posthorn.settle_alert(workspace text, alert text, attempt integer, outcome text, error text, wait interval) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update posthorn.alerts a
+  set state = outcome, last_error = error, sent_at = case outcome when 'sent' then clock_timestamp() end, due_at = clock_timestamp() + wait
+  where a.workspace_id = workspace and a.id = alert and a.attempts = attempt and a.state = 'pending';
+  return found;
 end $$;
 
 -- Removes up to `most` old alerts of all workspaces; returns how many. Called by: Retention.

@@ -26,6 +26,7 @@ import { Sender } from "./attempt/Sender.ts"
 import { UnreadableEndpoints } from "./attempt/UnreadableEndpoints.ts"
 import { Dispatcher } from "./dispatcher/Dispatcher.ts"
 import * as Meters from "./EngineMeters.ts"
+import { Alerting } from "./loops/Alerts.ts"
 import { makeDeadLetters } from "./loops/DeadLetters.ts"
 import * as Housekeeping from "./loops/Housekeeping.ts"
 import { Judging } from "./loops/Judging.ts"
@@ -150,6 +151,7 @@ export const start = Effect.gen(function* () {
   const listener = yield* Listener
   const housekeeping = yield* Housekeeping.make
   const judging = yield* Judging
+  const alerting = yield* Alerting
   const replays = yield* makeReplays
   const slots = makeSlots(parts)
   const shards = () => dispatcher.leases.all.map(({ shard }) => shard)
@@ -168,6 +170,7 @@ export const start = Effect.gen(function* () {
   // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => dispatcher.leases.owns(0)))
   yield* fork(judging.run(() => dispatcher.leases.owns(0)))
+  yield* fork(alerting.run(() => dispatcher.leases.owns(0)))
   // Finalizers run in reverse: the loops forked above still serve the last requests.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
   // Does not wait for slots that are still in the middle of a request.

@@ -68,7 +68,8 @@ export const serverOf = (resolved: RoleSettings) =>
         mostTimeoutMs: Duration.toMillis(resolved.settings.mostTimeout),
         outgoing: { proxy: resolved.settings.proxy, userAgent: `Posthorn/${VERSION}` },
         historyMs: Duration.toMillis(resolved.settings.history),
-        retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
+        retryDelayMs: Duration.toMillis(resolved.settings.retryDelay),
+        sendsEmail: resolved.settings.smtp !== null
       })
     ),
     Layer.provide(DatabaseClock.Default),

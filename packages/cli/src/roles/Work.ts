@@ -3,6 +3,7 @@ import type { Database } from "@posthorn/persistence/client/Database"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { queueGauges } from "@posthorn/persistence/operations/QueueGauges"
 import { HistoryKept } from "@posthorn/persistence/operations/Retention"
+import { AlertConfig } from "@posthorn/worker/alerts/AlertConfig"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
 import { Context, Duration, Effect, Layer, Option } from "effect"
@@ -10,7 +11,7 @@ import { say } from "../command/Terminal.ts"
 import { settings } from "../settings/Settings.ts"
 import { VERSION } from "../Version.ts"
 import { WORK_POOL } from "./Connections.ts"
-import { databaseOf, type RoleSettings, secretBoxOf } from "./RoleSettings.ts"
+import { baseUrlOf, databaseOf, type RoleSettings, secretBoxOf } from "./RoleSettings.ts"
 import { required, requireReadyToWork, resolve } from "./StartChecks.ts"
 import { telemetryOf } from "./Telemetry.ts"
 import { workerPort } from "./WorkerPort.ts"
@@ -35,6 +36,14 @@ export const workerOf = <E>(resolved: RoleSettings, beside: Beside<E> = Layer.em
         allowedTargets: resolved.allowedTargets,
         proxy: resolved.settings.proxy,
         version: VERSION
+      })
+    ),
+    Layer.provide(
+      Layer.succeed(AlertConfig, {
+        name: resolved.settings.consoleLook.name,
+        accent: resolved.settings.consoleLook.accent,
+        baseUrl: baseUrlOf(resolved),
+        smtp: resolved.settings.smtp
       })
     ),
     Layer.provide(Layer.succeed(HistoryKept, resolved.settings.history)),

@@ -14,10 +14,12 @@ import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { type Network, parseNetwork } from "@posthorn/domain/IpAddress"
 import { isSlug } from "@posthorn/domain/Slug"
 import { parseProxy } from "@posthorn/egress/Proxy"
+import type { Smtp } from "@posthorn/worker/alerts/AlertConfig"
 import { Config, ConfigError, Duration, type Effect, Either, Option, Redacted } from "effect"
 import { consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
 import { databaseUrl } from "./DatabaseUrl.ts"
 import { type InvalidEnvironment, type Parse, parsed, readEnvironment } from "./Environment.ts"
+import { smtpFrom, smtpUrl } from "./SmtpSettings.ts"
 import { exampleOf, type StandardName, type VariableName, variables } from "./Variables.ts"
 
 /** An optional variable. */
@@ -191,6 +193,22 @@ const allowedTargets = Config.all({
   })
 )
 
+/** Null where no e-mail is sent. */
+const smtp = Config.all({
+  server: variable("SMTP_URL", smtpUrl),
+  from: variable("SMTP_FROM", smtpFrom)
+}).pipe(
+  Config.mapOrFail(({ from, server }) =>
+    Option.isSome(server) === Option.isSome(from)
+      ? Either.right(
+          Option.getOrNull(
+            Option.zipWith(server, from, (found, sender): Smtp => ({ ...found, from: sender }))
+          )
+        )
+      : Either.left(ConfigError.InvalidData([], "SMTP_URL and SMTP_FROM are set together, or neither is"))
+  )
+)
+
 const millisecond = Duration.millis(1)
 
 const all = Config.all({
@@ -231,6 +249,7 @@ const all = Config.all({
     accent: orNull(variable("CONSOLE_ACCENT", consoleAccent)),
     logo: orNull(variable("CONSOLE_LOGO", consoleLogo))
   }),
+  smtp,
   publicCatalogue: standard("PUBLIC_CATALOGUE", flag),
   redisUrl: variable("REDIS_URL", redisUrl),
   otlpEndpoint: variable("OTEL_EXPORTER_OTLP_ENDPOINT", webAddress),

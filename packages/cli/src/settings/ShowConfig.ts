@@ -10,7 +10,7 @@ import { type Variable, variables } from "./Variables.ts"
 
 const HIDDEN = "(hidden)"
 
-const OPEN = new Set(["sslmode", "sslrootcert", "host", "target_session_attrs"])
+const OPEN = new Set(["sslmode", "sslrootcert", "host", "target_session_attrs", "tls"])
 
 const withoutSecrets = (query: URLSearchParams) =>
   [...query].map(([name, value]) => `${name}=${OPEN.has(name) ? value : HIDDEN}`).join("&")

@@ -157,8 +157,21 @@ export const variables = {
     about: "more that the collector is told of them",
     example: "deployment.environment=production"
   },
-  CONSOLE_NAME: { about: "name in the console's head", standard: "Posthorn", example: "'Acme webhooks'" },
-  CONSOLE_ACCENT: { about: "colour of the console's buttons and links", example: "'#2563eb'" },
+  SMTP_URL: {
+    about: "the server that takes alerts by e-mail; smtps: for TLS from the start, smtp: for STARTTLS",
+    example: "smtp://user:password@mail.example.com:587",
+    isSecret: "url"
+  },
+  SMTP_FROM: { about: "who sends them", example: "'Acme webhooks <webhooks@example.com>'" },
+  CONSOLE_NAME: {
+    about: "name in the console's head, and in alerts",
+    standard: "Posthorn",
+    example: "'Acme webhooks'"
+  },
+  CONSOLE_ACCENT: {
+    about: "colour of the buttons and links of the console and of alerts",
+    example: "'#2563eb'"
+  },
   CONSOLE_LOGO: { about: "an SVG or PNG file, shown before the name", example: "/etc/posthorn/logo.svg" },
   PUBLIC_CATALOGUE: {
     about: "shows /event-types.json, which describes all event types, to everybody",

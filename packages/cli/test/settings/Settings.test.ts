@@ -49,6 +49,53 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("§3.6 reads the mail server, and refuses what would send a password openly by mistake", () =>
+    Effect.gen(function* () {
+      const SMTP_FROM = "Acme hooks <hooks@example.com>"
+      const smtp = (SMTP_URL: string) => Effect.map(read({ SMTP_URL, SMTP_FROM }), (given) => given.smtp!)
+      const refused = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(linesOf(environment), (lines) => lines.join("\n"))
+
+      const whole = yield* smtp("smtp://me%40example.com:p%2Fw@mail.example.com")
+      assert.deepInclude(whole, {
+        host: "mail.example.com",
+        port: 587,
+        security: "starttls",
+        from: { name: "Acme hooks", address: "hooks@example.com" }
+      })
+      assert.deepStrictEqual(
+        [whole.login!.user, Redacted.value(whole.login!.password)],
+        ["me@example.com", "p/w"]
+      )
+      assert.deepInclude(yield* smtp("smtps://[::1]"), {
+        host: "::1",
+        port: 465,
+        security: "tls",
+        login: null
+      })
+      assert.deepInclude(yield* smtp("smtp://relay:25?tls=off"), { port: 25, security: "none" })
+      assert.isNull((yield* read({})).smtp)
+      for (const bad of [
+        "mail:587",
+        "smtp://me@host",
+        "smtp://me:pw@host?tls=no",
+        "smtps://host?tls=off",
+        "smtp://me:%zz@host",
+        "smtp://host/x"
+      ])
+        assert.match(yield* refused({ SMTP_URL: bad, SMTP_FROM }), /^SMTP_URL is not smtp:/, bad)
+      assert.notInclude(yield* refused({ SMTP_URL: "smtp://me:geheim@host/x", SMTP_FROM }), "geheim")
+      assert.match(yield* refused({ SMTP_URL: "smtp://relay" }), /SMTP_URL and SMTP_FROM are set together/)
+      for (const from of [
+        "nobody",
+        "A <a@example.com",
+        "a@example.com>",
+        "A\r\nBcc: b@x.example <a@example.com>"
+      ])
+        assert.match(yield* refused({ SMTP_URL: "smtp://relay", SMTP_FROM: from }), /SMTP_FROM/, from)
+    })
+  )
+
   it.effect("§10 lists every fault, a line each, with an example and no secret", () =>
     Effect.gen(function* () {
       const lines = yield* linesOf({

@@ -7,11 +7,14 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Alert, AlertCause, AlertKind } from "@posthorn/domain/Alerts"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Array as Arr, Context, Effect, Layer, Schema } from "effect"
 import { Bytes, Count, Counted, Id, Time } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 
 const Found = Schema.Struct({ workspaceId: Id("workspace") })
+
+const Waiting = Schema.Struct({ workspaceId: Id("workspace"), isDue: Schema.Boolean })
+export type Waiting = typeof Waiting.Type
 
 /** What happened in an hour and was not told at once. */
 const Digest = Schema.Struct({
@@ -48,6 +51,8 @@ const Named = Schema.Struct({
 })
 export type NamedEndpoint = typeof Named.Type
 
+const Settled = Schema.Struct({ settled: Schema.Boolean })
+
 export interface AlertOutcome {
   readonly state: "pending" | "sent" | "failed"
   readonly error: string | null
@@ -64,12 +69,12 @@ export class Alerts extends Context.Tag("@posthorn/persistence/engine/Alerts")<
     readonly fold: (workspaceId: WorkspaceId, most: number) => Effect.Effect<number, SqlError>
     /** Returns how many hours were closed. */
     readonly close: (most: number) => Effect.Effect<number, SqlError>
-    /** Workspaces with alerts of this kind that are due, by id, among the next `most` that have any. */
+    /** Workspaces with alerts that wait, by id, past this one, and whether one of this kind is due. */
     readonly waiting: (
       kind: AlertKind,
       past: string,
       most: number
-    ) => Effect.Effect<ReadonlyArray<WorkspaceId>, SqlError>
+    ) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
     /** The longest due alert of each of these workspaces, by id, at most so many. */
     readonly claim: (
       kind: AlertKind,
@@ -86,15 +91,14 @@ export class Alerts extends Context.Tag("@posthorn/persistence/engine/Alerts")<
   }
 >() {}
 
-const ids = Effect.map((found: ReadonlyArray<typeof Found.Type>) =>
-  found.map(({ workspaceId }) => workspaceId)
-)
-
 export const layer: Layer.Layer<Alerts, never, SqlClient.SqlClient> = Layer.effect(
   Alerts,
   Effect.map(SqlClient.SqlClient, (sql) => ({
     noted: (past, most) =>
-      ids(rows(sql, Found)`select w as "workspaceId" from posthorn.noted_workspaces(${past}, ${most}) as w`),
+      Effect.map(
+        rows(sql, Found)`select w as "workspaceId" from posthorn.noted_workspaces(${past}, ${most}) as w`,
+        Arr.map(({ workspaceId }) => workspaceId)
+      ),
     fold: (workspaceId, most) =>
       Effect.map(
         rows(sql, Counted)`select posthorn.fold_alerts(${workspaceId}, ${most}) as n`,
@@ -103,36 +107,21 @@ export const layer: Layer.Layer<Alerts, never, SqlClient.SqlClient> = Layer.effe
     close: (most) =>
       Effect.map(rows(sql, Counted)`select posthorn.close_alert_hours(${most}) as n`, ([row]) => row!.n),
     waiting: (kind, past, most) =>
-      ids(
-        rows(
-          sql,
-          Found
-        )`select w as "workspaceId" from posthorn.alerting_workspaces(${kind}, ${past}, ${most}) as w`
-      ),
+      rows(sql, Waiting)`select workspace_id as "workspaceId", is_due as "isDue"
+        from posthorn.alerting_workspaces(${kind}, ${past}, ${most})`,
     claim: (kind, workspaces, most, leaseSeconds) =>
       rows(sql, ClaimedAlert)`
-        with next as materialized (
-          select due.workspace_id, due.id from unnest(${workspaces as Array<string>}::text[]) as w(id)
-          cross join lateral (
-            select a.workspace_id, a.id from posthorn.alerts a
-            where a.workspace_id = w.id and a.kind = ${kind} and a.state = 'pending' and a.due_at <= clock_timestamp()
-            order by a.due_at limit 1 for update skip locked
-          ) due limit ${most}
-        ), claimed as (
-          update posthorn.alerts a
-          set attempts = a.attempts + 1, due_at = clock_timestamp() + ${leaseSeconds} * interval '1 second'
-          from next where a.workspace_id = next.workspace_id and a.id = next.id returning a.*
-        )
-        select c.workspace_id as "workspaceId", c.id, c.kind, c.cause, c.recipient, c.endpoint_id as "endpointId",
-          c.happened_at as "happenedAt", c.digest, c.attempts, w.slug, w.name, w.alerts, w.alert_secrets as "alertSecrets"
-        from claimed c join posthorn.workspaces w on w.id = c.workspace_id order by c.workspace_id`,
+        select workspace_id as "workspaceId", id, kind, cause, recipient, endpoint_id as "endpointId",
+          happened_at as "happenedAt", digest, attempts, slug, name, alerts, alert_secrets as "alertSecrets"
+        from posthorn.claim_alerts(${kind}, ${workspaces as Array<string>}::text[], ${most}, ${leaseSeconds} * interval '1 second')`,
     settle: ({ attempts, id, workspaceId }, { error, state, waitMs }) =>
       Effect.map(
-        sql`update posthorn.alerts
-          set state = ${state}, last_error = ${error}, sent_at = case ${state} when 'sent' then clock_timestamp() end,
-            due_at = clock_timestamp() + ${waitMs} * interval '1 millisecond'
-          where workspace_id = ${workspaceId} and id = ${id} and attempts = ${attempts} and state = 'pending' returning 1`,
-        (found) => found.length > 0
+        rows(
+          sql,
+          Settled
+        )`select posthorn.settle_alert(${workspaceId}, ${id}, ${attempts}, ${state}, ${error},
+          ${waitMs} * interval '1 millisecond') as settled`,
+        ([row]) => row!.settled
       ),
     named: (workspaceId, endpointIds) =>
       rows(sql, Named)`select id, url, description from posthorn.endpoints

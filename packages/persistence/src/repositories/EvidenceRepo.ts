@@ -7,7 +7,7 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { DeliveryPolicy, RateLimit } from "@posthorn/domain/DeliveryPolicy"
-import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
+import type { Recorded } from "@posthorn/domain/diagnosis/Recorded"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Via, type Within } from "@posthorn/domain/Principal"
 import { DisabledReason } from "@posthorn/domain/States"
@@ -29,18 +29,12 @@ const CLOCK_OFF = "240 seconds"
 /** Names of members in answers that are too common to mean anything. */
 const NAMES_TIMESTAMP = 'timestamp(?!"\\s*:)'
 
-/** The evidence in the database; the capability adds whether URL and secret can be used now. */
-export type Gathered = Omit<Evidence, "endpoint" | "filtered" | "requestTimeoutMs" | "retryDelayMs"> & {
-  readonly endpoint: Omit<
-    Evidence["endpoint"],
-    "certificateExpiresAt" | "honorsRetryAfter" | "secretReadable" | "urlRefusal"
-  > & {
+/** What is recorded, and what its caller has yet to judge. */
+export type Gathered = Recorded & {
+  readonly endpoint: {
     /** The client certificate of its request, as PEM. */
     readonly certificate: string | null
     readonly filter: string | null
-    readonly policy: DeliveryPolicy | null
-    readonly workspacePolicy: DeliveryPolicy | null
-    readonly url: string
     readonly secret: Uint8Array
   }
 }

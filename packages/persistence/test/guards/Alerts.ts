@@ -1,6 +1,6 @@
 /** Notes that become alerts: what is told at once, what in the digest, by which worker, and what is removed. */
 import assert from "node:assert/strict"
-import { type Session, type Stage, writeScenarios } from "./Stage.ts"
+import { type Row, type Session, type Stage, writeScenarios } from "./Stage.ts"
 
 const FAILING = "endpoint.failing"
 const DEAD = "delivery.dead_lettered"
@@ -20,7 +20,8 @@ const alerting = async (stage: Stage, slug: string, alerts: ReadonlyArray<object
 
 const note = (stage: Stage, workspace: string, cause: string, ...endpoints: ReadonlyArray<string>) =>
   stage.rows(
-    "select posthorn.note_alert($1, $2, json_build_object('endpointId', e)::jsonb) from unnest($3::text[]) with ordinality as n(e, i) order by i",
+    `select posthorn.note_alerts(array(
+      select row($1, $2, jsonb_build_object('endpointId', e), null)::posthorn.happening from unnest($3::text[]) as e))`,
     workspace,
     cause,
     endpoints
@@ -46,13 +47,12 @@ const endpointsUpTo = (count: number) =>
   Array.from({ length: count }, (_, n) => `whe_${String(n).padStart(2, "0")}`)
 
 export const alerts = writeScenarios((it) => {
-  it("note_alert: only for the workspace and the causes that it names, and of an endpoint", async (stage) => {
+  it("note_alerts: only for the workspace and the causes that it names", async (stage) => {
     const acme = await alerting(stage, "acme", [{ ...EMAIL, on: [FAILING] }])
     const other = await alerting(stage, "other", [])
     await note(stage, acme, FAILING, "whe_1")
     await note(stage, acme, DEAD, "whe_1")
     await note(stage, other, FAILING, "whe_1")
-    await stage.rows("select posthorn.note_alert($1, $2, '{}')", acme, FAILING)
     assert.deepEqual(await stage.rows("select workspace_id, cause, endpoint_id from posthorn.alert_notes"), [
       { workspace_id: acme, cause: FAILING, endpoint_id: "whe_1" }
     ])
@@ -194,26 +194,97 @@ export const alerts = writeScenarios((it) => {
   it("noted_workspaces, alerting_workspaces: each once, past an id, so many; of alerts those of the kind that are due", async (stage) => {
     const workspaces = []
     for (const slug of ["one", "two", "three"]) workspaces.push(await alerting(stage, slug, [EMAIL, SLACK]))
-    const list = (query: string, ...values: ReadonlyArray<unknown>) =>
-      stage.rows(`select w from posthorn.${query} as w`, ...values).then((found) => found.map(({ w }) => w))
-    const noted = (past: string, most = 9) => list("noted_workspaces($1, $2)", past, most)
-    const due = (kind: string, past: string, most = 9) =>
-      list("alerting_workspaces($1, $2, $3)", kind, past, most)
+    const noted = async (past: string, most = 9) =>
+      (await stage.rows("select w from posthorn.noted_workspaces($1, $2) as w", past, most)).map(({ w }) => w)
+    const waiting = async (kind: string, past: string, most = 9) =>
+      (await stage.rows("select * from posthorn.alerting_workspaces($1, $2, $3)", kind, past, most)).map(
+        ({ is_due, workspace_id }) => [workspace_id, is_due]
+      )
+    const [one, two, three] = workspaces
     for (const workspace of workspaces) await note(stage, workspace, FAILING, "whe_1", "whe_2")
     assert.deepEqual(await noted(""), workspaces)
     assert.deepEqual(await noted(workspaces[0]!, 1), [workspaces[1]])
     for (const workspace of workspaces) await fold(stage, workspace)
     assert.deepEqual(await noted(""), [])
-    assert.deepEqual(await due("email", ""), workspaces)
-    assert.deepEqual(await due("email", workspaces[0]!, 1), [workspaces[1]])
+    assert.deepEqual(
+      await waiting("email", ""),
+      workspaces.map((workspace) => [workspace, true])
+    )
+    assert.deepEqual(await waiting("email", one!, 1), [[two, true]])
     await stage.rows(
       "update posthorn.alerts set due_at = now() + interval '1 hour' where workspace_id = $1 and kind = 'email'",
-      workspaces[0]
+      one
     )
-    await stage.rows("update posthorn.alerts set state = 'sent' where workspace_id = $1", workspaces[1])
-    assert.deepEqual(await due("email", ""), [workspaces[2]])
-    await stage.rows("update posthorn.alerts set state = 'sent' where kind = 'email'")
-    assert.deepEqual(await due("slack", ""), [workspaces[0], workspaces[2]])
+    await stage.rows("update posthorn.alerts set state = 'sent' where workspace_id = $1", two)
+    await stage.rows(
+      "update posthorn.alerts set state = 'sent' where workspace_id = $1 and kind = 'slack'",
+      three
+    )
+    assert.deepEqual(await waiting("email", ""), [
+      [one, false],
+      [three, true]
+    ])
+    assert.deepEqual(await waiting("slack", ""), [
+      [one, true],
+      [three, false]
+    ])
+  })
+
+  it("claim_alerts, settle_alert: each workspace's longest due of the kind, once while its lease runs; only the attempt that runs is settled", async (stage) => {
+    const [one, two, three] = [
+      await alerting(stage, "one", [EMAIL, SLACK]),
+      await alerting(stage, "two", [EMAIL, SLACK]),
+      await alerting(stage, "three")
+    ]
+    for (const workspace of [one, two, three]) {
+      await note(stage, workspace, FAILING, "whe_1", "whe_2")
+      await fold(stage, workspace)
+    }
+    await stage.rows(
+      "update posthorn.alerts set due_at = now() - interval '1 minute' where endpoint_id = 'whe_2'"
+    )
+    const claim = (by: Session, workspaces: ReadonlyArray<string>, most = 9, lease = "1 minute") =>
+      by.rows("select * from posthorn.claim_alerts('email', $1, $2, $3)", workspaces, most, lease)
+    const seen = (claimed: ReadonlyArray<Row>) =>
+      claimed.map(({ attempts, endpoint_id, slug }) => `${slug} ${endpoint_id} ${attempts}`)
+    const first = await claim(stage, [one, two], 1)
+    assert.deepEqual(seen(first), ["one whe_2 1"])
+    assert.equal((first[0]!.alerts as ReadonlyArray<unknown>).length, 2)
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows(
+      "select from posthorn.alerts where workspace_id = $1 and endpoint_id = 'whe_2' for update",
+      two
+    )
+    await stage.rows("set statement_timeout = '8s'")
+    assert.deepEqual(seen(await claim(stage, [one, two])), ["one whe_1 1", "two whe_1 1"])
+    await other.rows("rollback")
+    await stage.rows("reset statement_timeout")
+    assert.deepEqual(seen(await claim(stage, [one, two], 9, "-1 minute")), ["two whe_2 1"])
+    const [again] = await claim(stage, [one, two])
+    assert.deepEqual(seen([again!]), ["two whe_2 2"])
+    const settle = (attempt: number, outcome: string, workspace = two, id = again!.id) =>
+      stage.value("select posthorn.settle_alert($1, $2, $3, $4, null, '0')", workspace, id, attempt, outcome)
+    assert.equal(await settle(1, "sent"), false)
+    assert.equal(await settle(2, "sent", one), false)
+    assert.equal(await settle(2, "sent", two, "alr_other"), false)
+    assert.equal(await settle(2, "sent"), true)
+    assert.equal(await settle(2, "failed"), false)
+    assert.deepEqual(seen(await claim(stage, [one, two])), [])
+    assert.deepEqual(
+      await stage.rows(
+        "select state, sent_at is not null as told, count(*)::integer from posthorn.alerts group by 1, 2 order by 1, 2"
+      ),
+      [
+        { state: "pending", told: false, count: 9 },
+        { state: "sent", told: true, count: 1 }
+      ]
+    )
+    await stage.rows(
+      "update posthorn.alerts set due_at = now(), state = 'failed' where workspace_id = $1",
+      one
+    )
+    assert.deepEqual(seen(await claim(stage, [one])), [])
   })
 
   it("remove_old_alerts: old ones of all workspaces, the oldest first, so many", async (stage) => {

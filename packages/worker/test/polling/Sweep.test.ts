@@ -16,6 +16,7 @@ import { until } from "@posthorn/testkit/Until"
 import { Effect, Layer } from "effect"
 import * as Sender from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
+import { Alerting } from "../../src/loops/Alerts.ts"
 import { Judging } from "../../src/loops/Judging.ts"
 import * as Shards from "../../src/ownership/Shards.ts"
 import * as Listener from "../../src/polling/Listener.ts"
@@ -64,6 +65,12 @@ const worker = (counted: Counted) =>
         ReplaySteps.layer,
         Retention.layer,
         HourlyRollups.layer,
+        Layer.succeed(Alerting, {
+          fold: Effect.void,
+          send: Effect.void,
+          settled: Effect.void,
+          run: () => Effect.never
+        }),
         Layer.succeed(Judging, { round: Effect.void, run: () => Effect.never }),
         Sender.layer
       ]),

@@ -15,6 +15,7 @@ import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import * as Sender from "../../src/attempt/Sender.ts"
 import * as Engine from "../../src/Engine.ts"
+import { Alerting } from "../../src/loops/Alerts.ts"
 import { Judging } from "../../src/loops/Judging.ts"
 import * as Shards from "../../src/ownership/Shards.ts"
 import * as Listener from "../../src/polling/Listener.ts"
@@ -46,6 +47,12 @@ const engineWith = (
         ReplaySteps.layer,
         Retention.layer,
         HourlyRollups.layer,
+        Layer.succeed(Alerting, {
+          fold: Effect.void,
+          send: Effect.void,
+          settled: Effect.void,
+          run: () => Effect.never
+        }),
         Layer.succeed(Judging, { round: Effect.void, run: () => Effect.never }),
         receiver,
         Shards.layer,

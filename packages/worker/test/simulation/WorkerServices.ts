@@ -11,6 +11,7 @@ import { Retention } from "@posthorn/persistence/operations/Retention"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { type Context, Effect, Layer } from "effect"
 import { type Outgoing, Sender } from "../../src/attempt/Sender.ts"
+import { Alerting } from "../../src/loops/Alerts.ts"
 import { Judging } from "../../src/loops/Judging.ts"
 import { Ownership } from "../../src/ownership/Ownership.ts"
 import { Listener } from "../../src/polling/Listener.ts"
@@ -72,6 +73,12 @@ export const services = (
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),
     Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),
+    Layer.succeed(Alerting, {
+      fold: Effect.void,
+      send: Effect.void,
+      settled: Effect.void,
+      run: () => Effect.never
+    }),
     Layer.succeed(Judging, { round: Effect.void, run: () => Effect.never }),
     Layer.succeed(Retention, {
       daily: Effect.succeed(null),
