@@ -6,6 +6,7 @@
  *
  * The database must be empty or made by this script; it is kept, so that a second run is quick. Not part of CI.
  */
+import type { Within } from "@posthorn/domain/Principal"
 import { whole } from "@posthorn/testkit/Whole"
 import { Config, Effect, Layer, Option, Redacted } from "effect"
 import pg from "pg"
@@ -21,6 +22,8 @@ import { StatisticsRepo } from "../src/repositories/StatisticsRepo.ts"
 
 const WORKSPACE = "wsp_big"
 const BIG = "whe_000000"
+/** A caller that is limited to a busy endpoint and two others. */
+const LIMITED: Within = { workspaceId: WORKSPACE, endpointIds: [BIG, "whe_000001", "whe_000003"] }
 const LIMIT = 50
 
 interface Sent {
@@ -165,6 +168,11 @@ const program = Effect.gen(function* () {
       deliveries.list(whole(WORKSPACE), { eventType: "rare.type" }, LIMIT, from)
     )
   }
+  yield* show("three endpoints'", deliveries.list(LIMITED, {}, LIMIT, first))
+  yield* show(
+    "three endpoints', status filter",
+    deliveries.list(LIMITED, { status: "dead_lettered" }, LIMIT, first)
+  )
   const since = new Date(Date.now() - 20 * 86_400_000).toISOString()
   yield* show("since and until", deliveries.list(whole(WORKSPACE), { since, until: since }, LIMIT, first))
   for (const [depth, part] of [
@@ -183,6 +191,7 @@ const program = Effect.gen(function* () {
     yield* show(`endpoints, ${depth}`, endpoints.list(whole(WORKSPACE), LIMIT, past("whe_"), { order: "id" }))
   }
   yield* show("overview", statistics.overview(whole(WORKSPACE)))
+  yield* show("overview of three endpoints", statistics.overview(LIMITED))
   for (const hours of [1, 24, 168, 720]) {
     yield* show(`statistics, ${hours} h of the big endpoint`, statistics.ofEndpoint(WORKSPACE, BIG, hours))
   }

@@ -246,6 +246,13 @@ export const limited = (n: number) =>
             missed: 0
           })
           expect((yield* session.call("GET", `/events/${shared.id}/routing`)).body.items).toHaveLength(2)
+          const tried = yield* session.call<{ readonly events: ReadonlyArray<{ readonly eventId: string }> }>(
+            "POST",
+            "/webhooks/try-filter",
+            { body: { filter: { [WORD]: { $exist: false } } } }
+          )
+          const events = (yield* session.call("GET", "/events?limit=200")).body.items
+          expect(tried.body.events.map(({ eventId }) => eventId)).toEqual(events.map(({ id }) => id))
           expect((yield* session.call("GET", "/overview")).body).toMatchObject({
             endpoints: { total: 2 },
             apiTokens: 0
