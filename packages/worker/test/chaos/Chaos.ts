@@ -94,7 +94,13 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
     const playing = makeFaults(installation, targets, disturbances, sums)
     faults = playing
     return yield* Effect.promise(async (): Promise<Verdict> => {
-      await installation.call("PATCH", "/settings", { policy: plan.workspacePolicy })
+      for (const call of [installation.call, installation.callPlatform])
+        await call("PATCH", "/settings", { policy: plan.workspacePolicy })
+      for (const manner of ["ok", "gone"])
+        await installation.callPlatform("POST", "/webhooks", {
+          url: receiver.url(`/${manner}`),
+          eventTypes: ["*"]
+        })
       for (const n of plan.endpoints.keys()) await targets.create(n)
       say(`${plan.steps.length} steps in ${seconds} s, with ${plan.endpoints.length} endpoints`)
       if (installation.disk === null) say("the disk is not filled: mounting is not allowed here")

@@ -6,6 +6,7 @@ import { Clocks } from "./Clocks.ts"
 import type { Judgement } from "./Judgement.ts"
 import { beginsOf } from "./Judging.ts"
 import { lineOf } from "./MeterSums.ts"
+import { operationLaws } from "./OperationLaws.ts"
 import { timeoutsAreThePolicies } from "./PolicyLaws.ts"
 import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
 import { type ReplayRow, replayLaws } from "./ReplayLaws.ts"
@@ -276,6 +277,56 @@ describe("the laws of sessions and tokens", () => {
       assert.equal(broken(laws).join(), expected)
     }
   )
+})
+
+describe("the laws of operational events", () => {
+  const system = "wsp_system"
+  const about = { workspace: { id: "wsp_acme", slug: "acme" }, endpointId: "whe_1" }
+  let count = 0
+  const told = (event_type: string, payload: object = about, more: Partial<Logged> = {}) =>
+    logged(
+      "event",
+      { id: `evt_${++count}`, workspace_id: system, event_type, payload: JSON.stringify(payload) },
+      null,
+      more
+    )
+  const endpoint = { id: "whe_1", workspace_id: "wsp_acme", url: "a", enabled: true, recovers_from: null }
+  const turned = (from: string | null, to: string | null) => [
+    logged("record", {}),
+    logged("endpoint", { ...endpoint, recovers_from: to }, { ...endpoint, recovers_from: from })
+  ]
+  const made = logged("endpoint", endpoint)
+
+  it.each<[string, string, ReadonlyArray<Logged>]>([
+    ["a change that is told", "", [made, told("endpoint.created")]],
+    ["a change that is not told", "O1", [made]],
+    ["a change that is told twice", "O1", [made, told("endpoint.created"), told("endpoint.created")]],
+    ["a change that is told elsewhere", "O1,O1", [made, told("endpoint.created", about, { xid: "2" })]],
+    ["what nobody did", "O1", [told("endpoint.deleted")]],
+    [
+      "a change of the system workspace that is told",
+      "O1,O3",
+      [
+        logged("endpoint", { ...endpoint, workspace_id: system }),
+        told("endpoint.created", { ...about, workspace: { id: system, slug: "platform" } })
+      ]
+    ],
+    ["a URL", "O3", [made, told("endpoint.created", { ...about, url: "https://example.com" })]],
+    ["a streak that turns", "", [...turned(null, "failing"), told("endpoint.failing")]],
+    ["a streak that turns untold", "O2", turned(null, "failing")],
+    ["failing, said again", "O2", [...turned("failing", "failing"), told("endpoint.failing")]],
+    ["a recovery from nothing", "O2", [...turned(null, null), told("endpoint.recovered")]],
+    [
+      "a recovery and a new streak in one record",
+      "",
+      [...turned("enabling", "failing"), told("endpoint.recovered"), told("endpoint.failing")]
+    ],
+    ["a streak outside of a record", "O2", [made, told("endpoint.created"), told("endpoint.failing")]]
+  ])("§6.4 judge %s, and find a violation of: %s", (_, expected, log) => {
+    const laws = Object.entries(operationLaws(log, system))
+    const found = laws.flatMap(([name, { violations }]) => violations.map(() => name.slice(0, 2)))
+    assert.equal(found.join(), expected)
+  })
 })
 
 describe("what the meters add up to", () => {

@@ -11,10 +11,11 @@ import type { Clocks } from "./Clocks.ts"
 import type { Disturbances } from "./Disturbances.ts"
 import { installationLaws } from "./InstallationLaws.ts"
 import type { NamedJudgement } from "./Judgement.ts"
+import { operationLaws } from "./OperationLaws.ts"
 import type { Plan } from "./Plan.ts"
 import { LONGEST_TIMEOUT_MS } from "./Policies.ts"
 import { timeoutsAreThePolicies } from "./PolicyLaws.ts"
-import { RETRY_DELAY_MS } from "./Processes.ts"
+import { PLATFORM, RETRY_DELAY_MS } from "./Processes.ts"
 import type { Publishers } from "./Publishers.ts"
 import type { Receivers } from "./Receivers.ts"
 
@@ -181,6 +182,11 @@ export const judge = async (
   }
   for (const [name, one] of Object.entries(installationLaws(installed, judged)))
     judgements[name] = { ...one, of: "cases", least: 1 }
+  const [platform] = await query<{ id: string }>(
+    `select id from posthorn.workspaces where slug = '${PLATFORM}'`
+  )
+  for (const [name, one] of Object.entries(operationLaws(log, platform!.id)))
+    judgements[name] = { ...one, least: 1 }
   judgements["P1 the policy says how long to wait"] = {
     ...timeoutsAreThePolicies(history, judged),
     of: "attempts that timed out",

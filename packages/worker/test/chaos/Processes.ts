@@ -14,11 +14,14 @@ const CALL_PAUSE_MS = 200
 const CALL_TIMEOUT_MS = 20_000
 
 export const SLUG = "acme"
+/** The system workspace. */
+export const PLATFORM = "platform"
 
 const ENVIRONMENT = {
   DELIVERY_RETRY_DELAY: `${RETRY_DELAY_MS} millis`,
   DELIVERY_REQUEST_TIMEOUT: `${REQUEST_TIMEOUT_MS} millis`,
   OPERATOR_TOKEN,
+  SYSTEM_WORKSPACE: PLATFORM,
   ...Object.fromEntries(
     ["REST_READ", "REST_WRITE", "ASSISTANT", "MCP", "EVENT_PUBLISH", "AUTH_FAILURE"].map((bucket) => [
       `RATE_LIMIT_${bucket}`,
@@ -37,6 +40,8 @@ export interface Processes {
    * workspace.
    */
   readonly call: Call
+  /** The same within the system workspace. */
+  readonly callPlatform: Call
   /** 5xx answers by status, and the problems that were not about an unreachable database. */
   readonly troubles: Troubles
 }
@@ -88,7 +93,7 @@ const nameOf = (role: Role) => `${role[0]}${role.slice(role.indexOf(" ") + 1)}`
 export const roleOf = (sender: string): Role =>
   `${sender.startsWith("w") ? "worker" : "server"} ${Number.parseInt(sender.slice(1), 10)}`
 
-/** Starts them and creates the workspace. `urlOf` gives the database URL of each. */
+/** Starts them and creates the workspaces. `urlOf` gives the database URL of each. */
 export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) => string) =>
   Effect.gen(function* () {
     const program = yield* commandFile
@@ -111,7 +116,9 @@ export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) =>
       one.start()
     }
     const bases = servers.map((role) => `${origins.get(role)}/workspaces`)
-    yield* Effect.promise(() => callOn(bases).call("POST", "", { slug: SLUG, name: "Acme" }))
+    for (const slug of [PLATFORM, SLUG])
+      yield* Effect.promise(() => callOn(bases).call("POST", "", { slug, name: slug }))
     const calls = callOn(bases.map((base) => `${base}/${SLUG}`))
-    return { processes, origins, clocks, ...calls } satisfies Processes
+    const callPlatform = callOn(bases.map((base) => `${base}/${PLATFORM}`)).call
+    return { processes, origins, clocks, callPlatform, ...calls } satisfies Processes
   })
