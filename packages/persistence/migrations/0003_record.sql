@@ -270,13 +270,14 @@ begin
                      when successes = 0 then recovers_from end as state
       from ruled
     ), changes as (
-      select *, lag(state, 1, recovers_from) over (partition by workspace_id, endpoint_id order by position) as state_before
+      select *, lag(state, 1, recovers_from) over (partition by workspace_id, endpoint_id order by position) as state_before,
+        min(position) filter (where reason is not null) over (partition by workspace_id, endpoint_id) as broken_at
       from states
     ), breaking as (
-      select distinct on (workspace_id, endpoint_id) workspace_id, endpoint_id, delivery_id, position, reason, streak, since
+      select distinct on (workspace_id, endpoint_id) workspace_id, endpoint_id, reason
       from ruled where reason is not null order by workspace_id, endpoint_id, position
     ), streaks as (
-      select workspace_id, endpoint_id, bool_and(enabled) as enabled,
+      select workspace_id, endpoint_id,
         (array_agg(streak order by position desc))[1]::integer as streak,
         (array_agg(since order by position desc))[1] as since,
         (array_agg(state order by position desc))[1] as state
@@ -292,15 +293,13 @@ begin
           updated_at = case when e.enabled and b.reason is not null then moment else e.updated_at end
       from streaks s left join breaking b on b.workspace_id = s.workspace_id and b.endpoint_id = s.endpoint_id
       where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
-      returning e.workspace_id, e.id, s.enabled as was_enabled, b.position
     )
     select c.workspace_id, c.endpoint_id as id, c.delivery_id, c.streak::integer as streak, c.since, d.trace_id,
       c.reason, case when c.reason is not null then 'endpoint.disabled' when c.status = 'delivered' then 'endpoint.recovered'
         else 'endpoint.failing' end as kind
-    from kept k
-    join changes c on c.workspace_id = k.workspace_id and c.endpoint_id = k.id and (k.position is null or c.position <= k.position)
+    from changes c
     join posthorn.deliveries d on d.workspace_id = c.workspace_id and d.id = c.delivery_id
-    where k.was_enabled and (c.reason is not null or case when c.status = 'delivered' then c.state_before is not null
+    where c.enabled and (c.broken_at is null or c.position <= c.broken_at) and (c.reason is not null or case when c.status = 'delivered' then c.state_before is not null
       else c.state = 'failing' and c.state_before is distinct from 'failing' end)
     order by c.position
   loop
