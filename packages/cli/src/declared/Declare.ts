@@ -99,7 +99,7 @@ const make = ({ action, id, members, of }: Change, etag: string | undefined) =>
   Effect.gen(function* () {
     const { exchange } = yield* Posthorn
     const workspace = yield* workspacePath
-    const body = JSON.stringify(of === "endpoint" ? withSecrets(members, process.env) : members)
+    const body = JSON.stringify(of === "event type" ? members : withSecrets(members, process.env))
     const path =
       of === "settings"
         ? `${workspace}/settings`

@@ -61,6 +61,18 @@ export const shown = (endpoint: Members): Members => {
 export const hasSecrets = (endpoint: Members): boolean =>
   JSON.stringify(withoutSecrets(endpoint.request)) !== JSON.stringify(endpoint.request)
 
+/** Settings without the Slack URLs of their alerts and what stands for these. */
+export const shownSettings = (settings: Members): Members =>
+  Array.isArray(settings.alerts)
+    ? {
+        ...settings,
+        alerts: settings.alerts.map((one) => (isObject(one) ? without(one, ["url", "fingerprint"]) : one))
+      }
+    : settings
+
+export const hasUrls = ({ alerts }: Members): boolean =>
+  Array.isArray(alerts) && alerts.some((one) => isObject(one) && "url" in one)
+
 const REFERENCE = /^\$\{([A-Za-z_]\w*)\}$/
 
 /** The endpoint with each of its secrets as `change` makes it; what is left out stays left out. `at` is its place. */
@@ -90,12 +102,29 @@ const mapSecrets = (endpoint: Members, change: (value: unknown, at: string) => u
   }
 }
 
+/** The settings with each Slack URL of their alerts as `change` makes it. */
+const mapUrls = (settings: Members, change: (value: unknown, at: string) => unknown): Members =>
+  Array.isArray(settings.alerts)
+    ? {
+        ...settings,
+        alerts: settings.alerts.map((one, index) =>
+          isObject(one) && "url" in one
+            ? { ...one, url: change(one.url, `/settings/alerts/${index}/url`) }
+            : one
+        )
+      }
+    : settings
+
 const referenceIn = (value: unknown) => (typeof value === "string" ? REFERENCE.exec(value)?.[1] : undefined)
 
+/** Each secret of an endpoint or of settings: neither has members of the other's name with secrets in them. */
+const mapAll = (members: Members, change: (value: unknown, at: string) => unknown): Members =>
+  mapUrls(mapSecrets(members, change), change)
+
 /** The variables that its secrets name and the environment lacks. */
-export const unsetIn = (endpoint: Members, environment: NodeJS.ProcessEnv): ReadonlyArray<string> => {
+export const unsetIn = (members: Members, environment: NodeJS.ProcessEnv): ReadonlyArray<string> => {
   const unset: Array<string> = []
-  mapSecrets(endpoint, (value) => {
+  mapAll(members, (value) => {
     const name = referenceIn(value)
     if (name !== undefined && environment[name] === undefined) unset.push(name)
     return value
@@ -103,13 +132,13 @@ export const unsetIn = (endpoint: Members, environment: NodeJS.ProcessEnv): Read
   return unset
 }
 
-/** The endpoint with what the `${NAME}` of its secrets stand for. */
-export const withSecrets = (endpoint: Members, environment: NodeJS.ProcessEnv): Members =>
-  mapSecrets(endpoint, (value) => environment[referenceIn(value) ?? ""])
+/** The endpoint or the settings with what the `${NAME}` of their secrets stand for. */
+export const withSecrets = (members: Members, environment: NodeJS.ProcessEnv): Members =>
+  mapAll(members, (value) => environment[referenceIn(value) ?? ""])
 
-const writtenSecrets = (endpoint: Members, at: string): ReadonlyArray<string> => {
+const writtenSecrets = (members: Members, at: string): ReadonlyArray<string> => {
   const faults: Array<string> = []
-  mapSecrets(endpoint, (value, place) => {
+  mapAll(members, (value, place) => {
     if (referenceIn(value) === undefined)
       faults.push(`${at}${place}: expected \${NAME}, the secret's variable in the environment`)
     return value
@@ -198,7 +227,12 @@ export const readDeclared = (text: string): Either.Either<Declared, ReadonlyArra
     ...faultsOf(eventTypes, "eventTypes", "eventType", (one, at) =>
       takes.eventType(without(one, ["eventType"]), at)
     ),
-    ...(settings === undefined ? [] : takes.settings(settings, "/settings"))
+    ...(settings === undefined
+      ? []
+      : [
+          ...(isObject(settings) ? writtenSecrets(settings, "") : []),
+          ...takes.settings(settings, "/settings")
+        ])
   ]
   return faults.length > 0 ? Either.left(faults) : Either.right(value as Declared)
 }

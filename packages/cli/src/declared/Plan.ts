@@ -4,7 +4,7 @@
  * Members that the file does not name stay as they are. Two values are the same when their JSON is, whatever the order of an object's
  * members; in a filter the order counts. Secrets are never compared: nobody may read them.
  */
-import { type Declared, hasSecrets, type Members, shown } from "./DeclaredFile.ts"
+import { type Declared, hasSecrets, hasUrls, type Members, shown, shownSettings } from "./DeclaredFile.ts"
 
 export interface Difference {
   readonly field: string
@@ -88,17 +88,19 @@ export const planOf = (declared: Declared, present: Present, options: PlanOption
   }
 
   if (declared.settings !== undefined) {
-    const differences = differencesOf(declared.settings, present.settings)
-    const members = only(declared.settings, differences)
-    if (differences.length > 0)
+    const { settings } = declared
+    const found = differencesOf(shownSettings(settings), shownSettings(present.settings))
+    const urls = hasUrls(settings) && (options.secrets || found.some(({ field }) => field === "alerts"))
+    const isAgain = urls && !found.some(({ field }) => field === "alerts")
+    if (found.length > 0 || isAgain)
       changes.push({
         of: "settings",
         action: "update",
         name: "",
         id: "",
-        differences,
-        members,
-        sendsSecrets: false
+        differences: isAgain ? [...found, { field: "secrets", from: undefined, to: undefined }] : found,
+        members: { ...only(settings, found), ...(isAgain ? { alerts: settings.alerts } : {}) },
+        sendsSecrets: urls
       })
   }
 

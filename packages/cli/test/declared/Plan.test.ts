@@ -170,3 +170,30 @@ it("§13 the file in docs/cli.md is one", () => {
     planOf(declared(example!), { ...PRESENT, endpoints: [] }, { prune: false, secrets: false })
   ).toHaveLength(3)
 })
+
+it("§13 a Slack URL is read from the environment, sent when its alert changes, and never compared", () => {
+  const EMAIL = { kind: "email", to: "oncall@example.com", on: ["endpoint.failing"] }
+  const SLACK = { kind: "slack", on: ["endpoint.disabled"] }
+  const alerts = [EMAIL, { ...SLACK, fingerprint: "0123456789abcdef" }]
+  const present = { ...PRESENT, settings: { policy: null, alerts } }
+  const written = fileOf({ endpoints: [], settings: present.settings })
+  const plan = (value: unknown, secrets = false) =>
+    planOf(declared(stringify(value)), present, { prune: false, secrets })
+  expect(plan(written)).toEqual([])
+
+  const file = { settings: { alerts: [EMAIL, { ...SLACK, url: variable("SLACK_URL") }] } }
+  expect(plan(file)).toEqual([])
+  const [again] = plan(file, true)
+  const [changed] = plan({ settings: { alerts: [file.settings.alerts[1]] } })
+  for (const change of [again!, changed!]) {
+    expect(change.sendsSecrets).toBe(true)
+    expect(unsetIn(change.members, {})).toEqual(["SLACK_URL"])
+    expect(JSON.stringify(withSecrets(change.members, { SLACK_URL: "https://hooks.slack.com/x" }))).toContain(
+      '"url":"https://hooks.slack.com/x"'
+    )
+  }
+  expect(told([changed!])).not.toContain("SLACK_URL")
+  expect(faults({ settings: { alerts: [{ ...SLACK, url: "https://hooks.slack.com/geheim" }] } })).toEqual([
+    expect.stringMatching(/^\/settings\/alerts\/0\/url: expected \$\{NAME\}/)
+  ])
+})
