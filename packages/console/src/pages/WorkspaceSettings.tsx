@@ -1,9 +1,10 @@
-/** What holds for all endpoints of the workspace that say nothing else. */
+/** What holds for all endpoints of the workspace that say nothing else, and whom it tells of them. */
 import { resolve } from "@posthorn/domain/DeliveryPolicy"
 import { useAct, useOperation } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { Page } from "../ui/Layout.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
+import { Alerts } from "./Alerts.tsx"
 import { PolicyForm } from "./PolicyForm.tsx"
 
 export const WorkspaceSettings = () => {
@@ -11,19 +12,25 @@ export const WorkspaceSettings = () => {
   const settings = useOperation("getWorkspaceSettings", {})
   const update = useAct("updateWorkspaceSettings")
   return (
-    <Page title="Settings" about="For every endpoint that has none of its own.">
+    <Page
+      title="Settings"
+      about="The policy of every endpoint that has none of its own, and who is told when one fails."
+    >
       {settings.data !== undefined ? (
-        <PolicyForm
-          about="What is left out is the default."
-          policy={settings.data.policy}
-          from="Default"
-          upper={resolve(null, null, welcome.policyDefaults)}
-          mayChange={may("updateWorkspaceSettings")}
-          save={(policy) => update.mutate({ body: { policy } })}
-          isPending={update.isPending}
-          isSaved={update.isSuccess}
-          error={update.error}
-        />
+        <div className="grid gap-6">
+          <PolicyForm
+            about="What is left out is the default."
+            policy={settings.data.policy}
+            from="Default"
+            upper={resolve(null, null, welcome.policyDefaults)}
+            mayChange={may("updateWorkspaceSettings")}
+            save={(policy) => update.mutate({ body: { policy } })}
+            isPending={update.isPending}
+            isSaved={update.isSuccess}
+            error={update.error}
+          />
+          {may("listAlerts") ? <Alerts alerts={settings.data.alerts} /> : null}
+        </div>
       ) : settings.error === null ? (
         <Loading />
       ) : (
