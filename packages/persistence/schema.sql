@@ -849,6 +849,7 @@ create type posthorn.waiting as (
 -- posthorn.forget_starts() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.happened(happenings posthorn.happening[]) returns void
+-- posthorn.has_alert_work() returns boolean
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.hours_over() returns timestamp with time zone
 -- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)

@@ -149,6 +149,14 @@ begin
   return closed;
 end $$;
 
+-- Whether there is anything to fold, to close or to send: three index steps. Called by: Alerts.hasWork.
+create function posthorn.has_alert_work() returns boolean language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+  select exists (select from posthorn.alert_notes)
+    or exists (select from posthorn.alert_hours h where h.began_at <= clock_timestamp() - interval '1 hour')
+    or exists (select from posthorn.alerts a where a.state = 'pending')
+$$;
+
 -- Workspaces with notes, past an id, in order: one index step for each. Called by: Alerts.noted.
 create function posthorn.noted_workspaces(past text, most integer) returns setof text
 language plpgsql stable set search_path = pg_catalog, pg_temp

@@ -28,5 +28,5 @@ export const untoldReplaysMs = 5_000
 /** Judging of what came from SQL. */
 export const judging = Schedule.spaced("5 seconds")
 /** Alerts to make and to send. */
-export const alerting = Schedule.spaced("2 seconds")
+export const alerting = Schedule.spaced("5 seconds")
 export const drained = Schedule.spaced("20 millis")

@@ -51,6 +51,8 @@ const Named = Schema.Struct({
 })
 export type NamedEndpoint = typeof Named.Type
 
+const Work = Schema.Struct({ hasWork: Schema.Boolean })
+
 const Settled = Schema.Struct({ settled: Schema.Boolean })
 
 export interface AlertOutcome {
@@ -63,6 +65,8 @@ export interface AlertOutcome {
 export class Alerts extends Context.Tag("@posthorn/persistence/engine/Alerts")<
   Alerts,
   {
+    /** Whether there is anything to fold, to close or to send: three index steps. */
+    readonly hasWork: Effect.Effect<boolean, SqlError>
     /** Workspaces with notes, by id, past this one. */
     readonly noted: (past: string, most: number) => Effect.Effect<ReadonlyArray<WorkspaceId>, SqlError>
     /** Returns how many notes were folded. */
@@ -94,6 +98,10 @@ export class Alerts extends Context.Tag("@posthorn/persistence/engine/Alerts")<
 export const layer: Layer.Layer<Alerts, never, SqlClient.SqlClient> = Layer.effect(
   Alerts,
   Effect.map(SqlClient.SqlClient, (sql) => ({
+    hasWork: Effect.map(
+      rows(sql, Work)`select posthorn.has_alert_work() as "hasWork"`,
+      ([row]) => row!.hasWork
+    ),
     noted: (past, most) =>
       Effect.map(
         rows(sql, Found)`select w as "workspaceId" from posthorn.noted_workspaces(${past}, ${most}) as w`,

@@ -191,6 +191,22 @@ export const alerts = writeScenarios((it) => {
     await stage.rows("reset statement_timeout")
   })
 
+  it("has_alert_work: notes, an hour that is over, and pending alerts are work; an hour that runs and settled alerts are none", async (stage) => {
+    const acme = await alerting(stage, "acme")
+    const hasWork = () => stage.value("select posthorn.has_alert_work()")
+    assert.equal(await hasWork(), false)
+    await note(stage, acme, FAILING, "whe_1")
+    assert.equal(await hasWork(), true)
+    await fold(stage, acme)
+    assert.equal(await hasWork(), true)
+    await stage.rows("update posthorn.alerts set state = 'sent'")
+    assert.equal(await hasWork(), false)
+    await anHourLater(stage)
+    assert.equal(await hasWork(), true)
+    await close(stage)
+    assert.equal(await hasWork(), false)
+  })
+
   it("noted_workspaces, alerting_workspaces: each once, past an id, so many; of alerts those of the kind that are due", async (stage) => {
     const workspaces = []
     for (const slug of ["one", "two", "three"]) workspaces.push(await alerting(stage, slug, [EMAIL, SLACK]))

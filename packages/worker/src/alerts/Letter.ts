@@ -163,7 +163,7 @@ export const letterOf = (facts: LetterFacts, { baseUrl, name }: AlertSettings): 
       facts.endpoint === null
         ? { text: "See the endpoints", url: place }
         : { text: "See what happened", url: `${place}/${facts.endpoint.id}` },
-    footer: `${name} writes to you because this address is in the alerts of ${workspace}. Whoever administers the workspace can change that in its settings.`
+    footer: `${name} writes to you because this address is in the alerts of ${workspace}; its administrators can change that in the settings.`
   }
 }
 
@@ -220,7 +220,7 @@ export const htmlOf = (letter: Letter, { accent, name }: AlertSettings): string 
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
   .page { background: #14171c !important; color: #e8eaee !important; }
-  .sheet { background: #1d2128 !important; border-color: #323843 !important; }
+  .sheet { background: #1d2128 !important; border-right-color: #323843 !important; border-bottom-color: #323843 !important; border-left-color: #323843 !important; }
   .dim { color: #a2abb9 !important; }
 }
 @media (max-width: 480px) {

@@ -31,6 +31,8 @@ const LEASE_SECONDS = 60
 const WORKSPACES = 200
 const NOTES = 500
 const HOURS = 100
+/** Messages that a workspace sends in a row, before others get its place. */
+const IN_A_ROW = 10
 /** A worker that stops waits so long for messages under way. */
 const STOP = "5 seconds"
 
@@ -167,6 +169,13 @@ const make = Effect.gen(function* () {
 
   const trouble = makeTrouble("Alerts cannot be sent", "Alerts can be sent again")
 
+  const inARow = (alert: ClaimedAlert, left: number): Effect.Effect<void, SqlError> =>
+    Effect.gen(function* () {
+      yield* settle(alert, yield* tell(alert))
+      const [next] = left > 1 ? yield* alerts.claim(alert.kind, [alert.workspaceId], 1, LEASE_SECONDS) : []
+      if (next !== undefined) yield* inARow(next, left - 1)
+    })
+
   const sending = (kind: AlertKind) => {
     const busy = new Set<string>()
     let past = ""
@@ -191,11 +200,10 @@ const make = Effect.gen(function* () {
         busy.add(alert.workspaceId)
         yield* FiberSet.run(
           fibers,
-          Effect.flatMap(tell(alert), (told) => settle(alert, told)).pipe(
+          inARow(alert, IN_A_ROW).pipe(
             reporting(trouble),
             Effect.catchAllCause((cause) => Effect.logWarning("An alert could not be sent", cause)),
-            Effect.ensuring(Effect.sync(() => busy.delete(alert.workspaceId))),
-            Effect.asVoid
+            Effect.ensuring(Effect.sync(() => busy.delete(alert.workspaceId)))
           )
         )
       }
@@ -218,20 +226,22 @@ const make = Effect.gen(function* () {
   )
 
   const [email, slack] = [sending("email"), sending("slack")]
-  const again = (here: () => boolean, step: Effect.Effect<unknown, SqlError>) =>
-    Effect.suspend((): Effect.Effect<unknown, SqlError> => (here() ? step : Effect.void)).pipe(
-      reporting(trouble),
-      Effect.catchAllCause((cause) => Effect.logWarning("Alerts stand still", cause)),
-      Effect.withTracerEnabled(false),
-      Effect.repeat(rhythm)
-    )
+  const send = Effect.asVoid(Effect.zipRight(email, slack))
+  const round = Effect.flatMap(alerts.hasWork, (hasWork) =>
+    hasWork ? Effect.zipRight(fold, send) : Effect.void
+  )
 
   return {
     fold: Effect.asVoid(fold),
-    send: Effect.asVoid(Effect.zipRight(email, slack)),
+    send,
     settled: FiberSet.awaitEmpty(fibers),
     run: (here: () => boolean) =>
-      Effect.all([again(here, fold), again(here, email), again(here, slack)], { concurrency: "unbounded" })
+      Effect.suspend((): Effect.Effect<unknown, SqlError> => (here() ? round : Effect.void)).pipe(
+        reporting(trouble),
+        Effect.catchAllCause((cause) => Effect.logWarning("Alerts stand still", cause)),
+        Effect.withTracerEnabled(false),
+        Effect.repeat(rhythm)
+      )
   }
 })
 

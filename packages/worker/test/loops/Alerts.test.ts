@@ -44,7 +44,7 @@ const smtpAt = (port: number, changes: Partial<Smtp> = {}): Smtp => ({
 })
 
 /** The part of a worker that tells; its loops are called by hand. */
-const alerting = (smtp: Smtp | null, retryDelayMs = 20) =>
+const alerting = (smtp: Smtp | null, retryDelayMs = 300) =>
   Effect.map(
     Layer.build(
       Layer.fresh(Alerts.layer).pipe(
