@@ -9,6 +9,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { afterAll, expect, layer, vi } from "@effect/vitest"
 import type { ContractEntry } from "@posthorn/api-contract/Contract"
+import { rows } from "@posthorn/testkit/Sql"
 import { Effect } from "effect"
 import pg from "pg"
 import { linkFor } from "../ConsoleSignIn.ts"
@@ -118,6 +119,8 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
     yield* tell(ws, other, theirs)
     yield* ws.tokenWith("read")
     yield* consoleOf(ws, yield* linkFor(ws))
+    const resent = (yield* rows<{ traceId: string }>`select trace_id as "traceId" from posthorn.deliveries
+      where replayed_from = ${theirs}`)[0]!.traceId
     const after = idsIn(JSON.stringify(yield* pictureOf(ws.workspaceId)))
     const ids = [...after].filter((id) => !before.has(id))
     const first = (prefix: string) => ids.find((id) => id.startsWith(prefix))!
@@ -134,10 +137,11 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
       session: first("ses_"),
       token: first("tok_"),
       traceId: String(traceId),
+      "traceId of a resend of what both got": resent,
       eventType: `${WORD}.begun`,
       "key of an event": `${WORD}-key`
     }
-    return { foreign, marks: new Set([...ids, other, theirs, String(traceId), WORD]) }
+    return { foreign, marks: new Set([...ids, other, theirs, String(traceId), resent, WORD]) }
   })
 
 /** What a worker writes for people. */
