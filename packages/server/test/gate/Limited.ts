@@ -67,10 +67,11 @@ const furnishGroup = (ws: Entered, endpointId: string, word: string, sharedId: s
       ["POST", `/webhooks/${endpointId}/test-event`, { waitSeconds: 0 }],
       ["POST", `/webhooks/${endpointId}/replays`, { since: SINCE }],
       ["POST", `/webhooks/deliveries/${sharedId}/resend`, {}],
-      ["POST", `/webhooks/deliveries/${deliveryId}/replay`, {}],
       ["PATCH", `/webhooks/${endpointId}`, { description: `${word} description` }]
     ] as const)
       expect((yield* ws.call(method, path, { body })).status, path).toBeLessThan(300)
+    const replayed = yield* ws.call("POST", `/webhooks/deliveries/${deliveryId}/replay`)
+    yield* observe(ws, replayed.body.id)
     return published
   })
 
@@ -117,6 +118,7 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
     yield* publish(ws, `${WORD}.begun`, { [WORD]: `${WORD} payload` })
     const { traceId } = (yield* ws.call("GET", `/events/${published.id}`)).body
     yield* tell(ws, other, theirs)
+    yield* age(ws, other)
     yield* ws.tokenWith("read")
     yield* consoleOf(ws, yield* linkFor(ws))
     const resent = (yield* rows<{ traceId: string }>`select trace_id as "traceId" from posthorn.deliveries
@@ -154,6 +156,23 @@ const tell = (ws: Entered, endpointId: string, deliveryId: string) =>
         values (${ws.workspaceId}, 'email', 'endpoint.failing', ${`${WORD}@example.com`}, ${endpointId}, now())`
     ])
   ).pipe(Effect.orDie)
+
+/** What was before today's first whole hour, and an endpoint whose filter has let nothing through for a day. */
+const age = (ws: Entered, endpointId: string) =>
+  Effect.gen(function* () {
+    const eventType = `${WORD}.filtered`
+    const filtered = yield* makeEndpoint(ws, { eventTypes: [eventType], filter: { [WORD]: 1 } })
+    yield* ws.call("POST", "/events/batch", {
+      body: { events: Array.from({ length: 60 }, () => ({ eventType, payload: {} })) }
+    })
+    yield* rows`update posthorn.endpoints set updated_at = now() - interval '2 days' where id = ${filtered}`
+    yield* rows`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, trace_id, status, created_at)
+      select ${ws.workspaceId}, posthorn.id_at('whd_', at) || right(posthorn.new_id(''), 16), ${endpointId}, 'a.b', 't', 'delivered', at
+      from (select now() - interval '23 hours 59 minutes' as at) of_yesterday`
+    expect((yield* ws.call("GET", "/overview")).body).toMatchObject({
+      endpoints: { filteredOut: [filtered] }
+    })
+  }).pipe(Effect.orDie)
 
 const reads = operations.filter(({ method }) => method === "GET")
 
@@ -231,7 +250,7 @@ export const limited = (n: number) =>
         Effect.gen(function* () {
           const prepared = yield* prepare
           const { own, session, shared, world, ws } = prepared
-          yield* furnishOthers(prepared)
+          const { marks } = yield* furnishOthers(prepared)
           const lists = reads.filter(({ endpoint }) =>
             /^list(WebhookEndpoints|WorkspaceDeliveries|Events|Replays|Notifications|AuditEvents)$/.test(
               endpoint.name
@@ -250,6 +269,17 @@ export const limited = (n: number) =>
             missed: 0
           })
           expect((yield* session.call("GET", `/events/${shared.id}/routing`)).body.items).toHaveLength(2)
+          const trace = yield* session.call("GET", `/trace/${shared.id}`)
+          expect(leaksIn(trace.text, marks, [])).toEqual([])
+          expect(trace.body.items[0]).toMatchObject({ kind: "event", deliveries: 1 })
+          const idle = yield* consoleOf(
+            ws,
+            yield* linkFor(ws, { endpointIds: [yield* makeEndpoint(ws, { eventTypes: ["idle"] })] })
+          )
+          expect((yield* idle.call("GET", "/overview")).body).toMatchObject({
+            deliveries: { pending: 0, delivered: 0, failedPermanent: 0 },
+            queue: { waiting: 0, oldestWaitingSeconds: null }
+          })
           const tried = yield* session.call<{ readonly events: ReadonlyArray<{ readonly eventId: string }> }>(
             "POST",
             "/webhooks/try-filter",
