@@ -152,6 +152,14 @@ const makeNotification = (ws: Entered, endpointId: string, deliveryId: string) =
     return row!.id
   }).pipe(Effect.orDie)
 
+/** An alert, as a worker makes it. */
+const makeAlert = (ws: Entered, endpointId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`insert into posthorn.alerts (workspace_id, kind, cause, recipient, endpoint_id, happened_at)
+      values (${ws.workspaceId}, 'email', 'endpoint.failing', 'oncall@example.com', ${endpointId}, now())`
+  }).pipe(Effect.orDie)
+
 /** A session whose secret nobody has. */
 const makeSession = (ws: Entered) =>
   Effect.gen(function* () {
@@ -184,6 +192,7 @@ export const makeWorld = (ws: Entered) =>
     yield* observe(ws, deliveryId, { status: "failed_permanent", httpStatus: 404 })
     const { id: eventId } = yield* publish(ws, "world.begun")
     const notificationId = yield* makeNotification(ws, endpointId, deliveryId)
+    yield* makeAlert(ws, endpointId)
     const memberId = idOf(
       yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
     )
