@@ -119,6 +119,7 @@ const furnishOthers = ({ other, theirs, ws }: Prepared) =>
     const { traceId } = (yield* ws.call("GET", `/events/${published.id}`)).body
     yield* tell(ws, other, theirs)
     yield* age(ws, other)
+    yield* makeEndpoint(ws, { eventTypes: ["*"] })
     yield* ws.tokenWith("read")
     yield* consoleOf(ws, yield* linkFor(ws))
     const resent = (yield* rows<{ traceId: string }>`select trace_id as "traceId" from posthorn.deliveries
@@ -289,6 +290,7 @@ export const limited = (n: number) =>
           expect(tried.body.events.map(({ eventId }) => eventId)).toEqual(events.map(({ id }) => id))
           expect((yield* session.call("GET", "/overview")).body).toMatchObject({
             endpoints: { total: 2 },
+            queue: { oldestWaitingSeconds: expect.any(Number) },
             apiTokens: 0
           })
         })
