@@ -38,8 +38,6 @@ export const furnish = (ws: Entered, word: string) =>
       headers: { "idempotency-key": `${word}-key` }
     })
     yield* ws.call("POST", `/webhooks/${at}/replays`, { body: { since: "2026-01-01T00:00:00.000Z" } })
-    yield* rows`insert into posthorn.alerts (workspace_id, kind, cause, recipient, endpoint_id, happened_at)
-      values (${ws.workspaceId}, 'email', 'endpoint.failing', ${`${word}@example.com`}, ${at}, now())`
     return yield* makeWorld(ws)
   })
 
