@@ -823,6 +823,7 @@ create type posthorn.waiting as (
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.claim_alerts(of_kind text, workspaces text[], most integer, lease interval) returns TABLE(workspace_id text, id text, kind text, cause text, recipient text, endpoint_id text, happened_at timestamp with time zone, digest jsonb, attempts integer, slug text, name text, alerts jsonb, alert_secrets bytea)
 -- posthorn.clear_doubt(shards smallint[], present_owner text) returns SETOF smallint
+-- posthorn.close_alert_hour(workspace text, happened text) returns void
 -- posthorn.close_alert_hours(most integer) returns integer
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint

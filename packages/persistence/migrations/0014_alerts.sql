@@ -69,7 +69,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
   order by h.index
 $$;
 
--- One alert for each recipient that the workspace names for this cause. Called by: fold_alerts, close_alert_hours.
+-- One alert for each recipient that the workspace names for this cause. Called by: fold_alerts, close_alert_hour.
 create function posthorn.make_alerts(workspace text, happened text, endpoint text, at timestamptz, summed jsonb) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   insert into posthorn.alerts (workspace_id, kind, cause, recipient, endpoint_id, happened_at, digest)
@@ -78,27 +78,63 @@ language sql set search_path = pg_catalog, pg_temp as $$
   where w.id = workspace and a -> 'on' ? happened
 $$;
 
+-- Ends the hour of a cause, with a digest of what was not told in it. Called by: fold_alerts, close_alert_hours.
+create function posthorn.close_alert_hour(workspace text, happened text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  summed record;
+  began timestamptz;
+begin
+  select sum(c.times) as times, count(*) as endpoints, case count(*) when 1 then min(c.endpoint_id) end as only,
+    jsonb_agg(jsonb_build_object('endpointId', c.endpoint_id, 'times', c.times) order by c.times desc, c.endpoint_id)
+      filter (where c.place <= 10) as most
+  into summed
+  from (
+    select c.endpoint_id, c.times, row_number() over (order by c.times desc, c.endpoint_id) as place
+    from posthorn.alert_counts c where c.workspace_id = workspace and c.cause = happened and c.times > 0
+  ) c;
+  delete from posthorn.alert_hours h where h.workspace_id = workspace and h.cause = happened returning h.began_at into began;
+  if summed.times > 0 then
+    perform posthorn.make_alerts(workspace, happened, summed.only, began,
+      jsonb_build_object('times', summed.times, 'endpoints', summed.endpoints, 'most', summed.most));
+  end if;
+end $$;
+
 -- Folds up to `most` notes of a workspace; returns how many. At once are told: the first dead letter of an hour, and the first time of
--- each of 10 endpoints of every other cause. Skips notes that another worker folds. Called by: Alerts.fold.
+-- each of 10 endpoints of every other cause. A note past the hour's end closes it and begins the next, however late it is folded.
+-- A workspace that another worker folds is left to it. Called by: Alerts.fold.
 create function posthorn.fold_alerts(workspace text, most integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   noted record;
+  began timestamptz;
   at_once integer;
   folded integer := 0;
 begin
+  perform from posthorn.workspaces w where w.id = workspace for no key update skip locked;
+  if not found then
+    return 0;
+  end if;
   for noted in
     with oldest as (
       delete from posthorn.alert_notes n where n.workspace_id = workspace and n.id = any (array(
-        select n.id from posthorn.alert_notes n where n.workspace_id = workspace order by n.id limit most for update skip locked))
-      returning n.id, n.cause, n.endpoint_id, n.created_at
+        select n.id from posthorn.alert_notes n where n.workspace_id = workspace order by n.id limit most))
+      returning n.id, n.cause, n.endpoint_id, n.created_at as at
     )
-    select o.cause, o.endpoint_id, count(*)::integer as times, min(o.created_at) as at
-    from oldest o group by o.cause, o.endpoint_id order by min(o.id)
+    select * from oldest o order by o.at, o.id
   loop
-    folded := folded + noted.times;
-    insert into posthorn.alert_hours (workspace_id, cause, began_at) values (workspace, noted.cause, noted.at)
-      on conflict do nothing;
+    folded := folded + 1;
+    -- Again when another worker has just closed the hour.
+    loop
+      insert into posthorn.alert_hours (workspace_id, cause, began_at) values (workspace, noted.cause, noted.at)
+        on conflict do nothing;
+      select h.began_at into began from posthorn.alert_hours h
+        where h.workspace_id = workspace and h.cause = noted.cause for update;
+      exit when noted.at < began + interval '1 hour';
+      if found then
+        perform posthorn.close_alert_hour(workspace, noted.cause);
+      end if;
+    end loop;
     insert into posthorn.alert_counts (workspace_id, cause, endpoint_id) values (workspace, noted.cause, noted.endpoint_id)
       on conflict do nothing;
     get diagnostics at_once = row_count;
@@ -108,20 +144,20 @@ begin
     get diagnostics at_once = row_count;
     if at_once = 1 then
       perform posthorn.make_alerts(workspace, noted.cause, noted.endpoint_id, noted.at, null);
+    else
+      update posthorn.alert_counts c set times = c.times + 1
+        where c.workspace_id = workspace and c.cause = noted.cause and c.endpoint_id = noted.endpoint_id;
     end if;
-    update posthorn.alert_counts c set times = c.times + noted.times - at_once
-      where c.workspace_id = workspace and c.cause = noted.cause and c.endpoint_id = noted.endpoint_id;
   end loop;
   return folded;
 end $$;
 
--- Closes up to `most` hours that are over, and makes the digests of what was not told in them; returns how many. An hour with notes
--- that are not folded yet stays open. Skips hours that another worker closes. Called by: Alerts.close.
+-- Closes up to `most` hours that are over; returns how many. An hour with notes that are not folded yet stays open. Skips hours that
+-- another worker closes or folds into. Called by: Alerts.close.
 create function posthorn.close_alert_hours(most integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   over record;
-  summed record;
   closed integer := 0;
 begin
   for over in
@@ -132,19 +168,7 @@ begin
     order by h.began_at limit most for update of h skip locked
   loop
     closed := closed + 1;
-    select sum(c.times) as times, count(*) as endpoints, case count(*) when 1 then min(c.endpoint_id) end as only,
-      jsonb_agg(jsonb_build_object('endpointId', c.endpoint_id, 'times', c.times) order by c.times desc, c.endpoint_id)
-        filter (where c.place <= 10) as most
-    into summed
-    from (
-      select c.endpoint_id, c.times, row_number() over (order by c.times desc, c.endpoint_id) as place
-      from posthorn.alert_counts c where c.workspace_id = over.workspace_id and c.cause = over.cause and c.times > 0
-    ) c;
-    if summed.times > 0 then
-      perform posthorn.make_alerts(over.workspace_id, over.cause, summed.only, over.began_at,
-        jsonb_build_object('times', summed.times, 'endpoints', summed.endpoints, 'most', summed.most));
-    end if;
-    delete from posthorn.alert_hours h where h.workspace_id = over.workspace_id and h.cause = over.cause;
+    perform posthorn.close_alert_hour(over.workspace_id, over.cause);
   end loop;
   return closed;
 end $$;

@@ -143,6 +143,35 @@ export const alerts = writeScenarios((it) => {
     assert.deepEqual([times, of, most.length, most[0]], [18, 17, 10, { endpointId: "whe_22", times: 2 }])
   })
 
+  it("fold_alerts, close_alert_hour: notes that are folded late have their own hours", async (stage) => {
+    const acme = await alerting(stage, "acme")
+    await note(stage, acme, DEAD, "whe_5h", "whe_4h30", "whe_3h", "whe_1m")
+    for (const [endpoint, ago] of [
+      ["whe_5h", "5 hours"],
+      ["whe_4h30", "4.5 hours"],
+      ["whe_3h", "3 hours"],
+      ["whe_1m", "1 minute"]
+    ])
+      await stage.rows(
+        "update posthorn.alert_notes set created_at = now() - $2::interval where endpoint_id = $1",
+        endpoint,
+        ago
+      )
+    assert.equal(await fold(stage, acme), 4)
+    assert.deepEqual(
+      await stage.rows(
+        "select endpoint_id, digest is not null as summed, extract(hour from now() - happened_at)::integer as ago from posthorn.alerts order by id"
+      ),
+      [
+        { endpoint_id: "whe_5h", summed: false, ago: 5 },
+        { endpoint_id: "whe_4h30", summed: true, ago: 5 },
+        { endpoint_id: "whe_3h", summed: false, ago: 3 },
+        { endpoint_id: "whe_1m", summed: false, ago: 0 }
+      ]
+    )
+    assert.equal(await close(stage), 0)
+  })
+
   it("close_alert_hours: an hour waits for its notes, and not for later or other ones; so many at a time, the oldest first", async (stage) => {
     const acme = await alerting(stage, "acme")
     const other = await alerting(stage, "other")
@@ -174,14 +203,14 @@ export const alerts = writeScenarios((it) => {
 
   it("fold_alerts, close_alert_hours: what another worker folds or closes is left to it, without waiting", async (stage) => {
     const acme = await alerting(stage, "acme")
-    await note(stage, acme, FAILING, "whe_1", "whe_2")
+    await note(stage, acme, FAILING, "whe_1", "whe_2", "whe_1")
     const other = await stage.other()
     await other.rows("begin")
-    await other.rows("select from posthorn.alert_notes where endpoint_id = 'whe_1' for update")
+    assert.equal(await fold(other, acme, 1), 1)
     await stage.rows("set statement_timeout = '8s'")
-    assert.equal(await fold(stage, acme), 1)
-    await other.rows("rollback")
-    await fold(stage, acme)
+    assert.equal(await fold(stage, acme), 0)
+    await other.rows("commit")
+    assert.equal(await fold(stage, acme), 2)
     await anHourLater(stage)
     await other.rows("begin")
     await other.rows("select from posthorn.alert_hours for update")

@@ -2,8 +2,9 @@
  * Tells workspaces by e-mail and Slack that endpoints fail: folds notes into alerts, and sends these. Source: spec §3.6.
  *
  * At least once: an alert is claimed before it is sent, and a claim that no outcome follows ends after `LEASE_SECONDS`. A workspace has one
- * message of a kind under way, and the places of each kind are its own: a mail server or a channel that does not answer holds up
- * nobody else's. What a message says is read when it is sent.
+ * message of a kind under way, and the places of each kind are its own: a mail server that does not answer holds up no Slack message.
+ * All workspaces share the places of a kind: channels that do not answer hold them until their deadlines. What a message says is
+ * read when it is sent.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type AlertKind, AlertSecrets, recipientOf } from "@posthorn/domain/Alerts"
@@ -30,6 +31,8 @@ const PLACES = 10
 const LEASE_SECONDS = 60
 const WORKSPACES = 200
 const NOTES = 500
+/** Times that a workspace's notes are folded in a round, before others' are. */
+const PASSES = 10
 const HOURS = 100
 /** Messages that a workspace sends in a row, before others get its place. */
 const IN_A_ROW = 10
@@ -55,7 +58,7 @@ export class Alerting extends Context.Tag("@posthorn/worker/Alerting")<
   Alerting,
   {
     readonly run: (here: () => boolean) => Effect.Effect<unknown>
-    /** Makes alerts of all notes. */
+    /** Makes alerts of notes: of each workspace at most `NOTES` times `PASSES`. */
     readonly fold: Effect.Effect<void, SqlError>
     /** Begins to send what is due and has a place. */
     readonly send: Effect.Effect<void, SqlError>
@@ -210,14 +213,15 @@ const make = Effect.gen(function* () {
     })
   }
 
-  const foldAll = (workspaceId: string): Effect.Effect<void, SqlError> =>
-    Effect.flatMap(alerts.fold(workspaceId, NOTES), (folded) =>
-      folded < NOTES ? Effect.void : foldAll(workspaceId)
+  const foldOf = (workspaceId: string) =>
+    alerts.fold(workspaceId, NOTES).pipe(
+      Effect.repeat({ times: PASSES - 1, while: (folded) => folded === NOTES }),
+      Effect.catchAllCause((cause) => Effect.logWarning("Alerts of a workspace stand still", cause))
     )
   const foldPast = (past: string): Effect.Effect<void, SqlError> =>
     Effect.gen(function* () {
       const noted = yield* alerts.noted(past, WORKSPACES)
-      yield* Effect.forEach(noted, foldAll, { discard: true })
+      yield* Effect.forEach(noted, foldOf, { discard: true })
       if (noted.length === WORKSPACES) yield* foldPast(noted.at(-1)!)
     })
   const fold = Effect.zipRight(

@@ -198,6 +198,32 @@ layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
   )
 
   it.scoped(
+    "§3.6 folds the notes of workspaces behind one whose notes cannot be folded, and of each so many",
+    () =>
+      Effect.gen(function* () {
+        const [broken, busy, fine] = [
+          yield* telling([slack]),
+          yield* telling([slack]),
+          yield* telling([slack])
+        ]
+        for (const [where, times] of [
+          [broken, 1],
+          [busy, 5_001],
+          [fine, 1]
+        ] as const)
+          yield* note(where, "endpoint.failing", "whe_1", times)
+        yield* rows`update posthorn.workspaces set alerts = '[{"on": "endpoint.failing"}]' where id = ${broken.id}`
+        const alerts = yield* alerting(null)
+        yield* alerts.fold
+        const left = yield* rows<{ id: string }>`select workspace_id as id from posthorn.alert_notes
+        where workspace_id in (${broken.id}, ${busy.id}, ${fine.id})`
+        expect(left.map(({ id }) => id).sort()).toEqual([broken.id, busy.id].sort())
+        expect((yield* told(fine)).length).toBe(1)
+        yield* rows`delete from posthorn.alert_notes where workspace_id = ${broken.id}`
+      })
+  )
+
+  it.scoped(
     "§3.6 sends nothing to a URL that may not be delivered to any more, nor to one that was taken out of the settings",
     () =>
       Effect.gen(function* () {
