@@ -62,7 +62,6 @@ create table posthorn.alerts (
   constraint alerts_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
 );
 CREATE INDEX alerts_age ON posthorn.alerts USING btree (created_at);
-CREATE INDEX alerts_endpoint ON posthorn.alerts USING btree (workspace_id, endpoint_id, created_at DESC, id DESC);
 CREATE INDEX alerts_newest ON posthorn.alerts USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX alerts_pending ON posthorn.alerts USING btree (workspace_id, kind, due_at) WHERE (state = 'pending'::text);
 

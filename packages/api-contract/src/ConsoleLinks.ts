@@ -30,8 +30,7 @@ const ORIGIN_MESSAGE =
 
 const ConsoleTheme = Theme.annotations({
   identifier: "ConsoleTheme",
-  description:
-    "How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.",
+  description: "How the pages look.",
   examples: [{ accent: "#0a7d5a", colorScheme: "light", radius: 8 }]
 })
 

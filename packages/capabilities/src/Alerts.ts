@@ -1,5 +1,5 @@
 /** What was told by e-mail and Slack. Source: spec §3.6. */
-import { byTime } from "@posthorn/domain/Page"
+import { byTime, emptyPage } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AlertsRepo } from "@posthorn/persistence/repositories/AlertsRepo"
 import { Effect } from "effect"
@@ -11,8 +11,10 @@ export class Alerts extends Effect.Service<Alerts>()("@posthorn/capabilities/Ale
     const alerts = yield* AlertsRepo
 
     const list = Effect.fn("Alerts.list")(function* (query: ListQuery) {
-      const principal = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from, limit) => alerts.list(principal, limit, from))
+      const { endpointIds, workspaceId } = yield* CurrentPrincipal
+      // Whom the workspace tells is nothing of an endpoint.
+      if (endpointIds !== null) return emptyPage
+      return yield* listPast(byTime, query, (from, limit) => alerts.list(workspaceId, limit, from))
     })
 
     return { list } as const

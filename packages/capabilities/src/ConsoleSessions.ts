@@ -47,7 +47,7 @@ import { Operators } from "./Operators.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
-/** Most sessions of one maker; with one more, the oldest ends. A platform's token makes one for each page that it embeds. */
+/** Most sessions of one maker; with one more, the one that was used longest ago ends. A platform's token makes one for each page that it embeds. */
 export const SESSIONS_OF_A_MAKER = 20
 export const EMBEDDED_OF_A_MAKER = 200
 

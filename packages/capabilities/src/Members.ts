@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Forbidden, MemberNotFound } from "@posthorn/domain/Errors"
 import { type MemberId, newId } from "@posthorn/domain/Ids"
-import { byId } from "@posthorn/domain/Page"
+import { byId, emptyPage } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
@@ -24,7 +24,9 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
     const members = yield* MembersRepo
 
     const list = Effect.fn("Members.list")(function* (query: ListQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
+      const { endpointIds, workspaceId } = yield* CurrentPrincipal
+      // Members are of no endpoint.
+      if (endpointIds !== null) return emptyPage
       return yield* listPast(byId, query, (from, limit) => members.list(workspaceId, limit, from))
     })
 

@@ -56,9 +56,24 @@ export const embeddedPage = (embedIn: ReadonlyArray<string>): string => `embed?i
 export const EmbeddingOrigin = Schema.String.pipe(Schema.filter(isEmbeddingOrigin))
 
 export const ConsoleTheme = Schema.Struct({
-  accent: Schema.optional(Schema.String.pipe(Schema.pattern(/^#[0-9a-fA-F]{6}$/))),
-  colorScheme: Schema.optional(Schema.Literal("light", "dark", "system")),
-  radius: Schema.optional(Schema.Number.pipe(Schema.int(), Schema.between(0, 16)))
+  accent: Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^#[0-9a-fA-F]{6}$/)).annotations({
+      description: "The colour of buttons and links, in place of the installation's.",
+      examples: ["#0a7d5a"]
+    })
+  ),
+  colorScheme: Schema.optional(
+    Schema.Literal("light", "dark", "system").annotations({
+      description: "Default: what the browser prefers.",
+      examples: ["light"]
+    })
+  ),
+  radius: Schema.optional(
+    Schema.Number.pipe(Schema.int(), Schema.between(0, 16)).annotations({
+      description: "Of corners, in pixels.",
+      examples: [8]
+    })
+  )
 })
 export type ConsoleTheme = typeof ConsoleTheme.Type
 

@@ -54,7 +54,6 @@ create table posthorn.alerts (
   primary key (workspace_id, id)
 );
 create index alerts_newest on posthorn.alerts (workspace_id, created_at desc, id desc);
-create index alerts_endpoint on posthorn.alerts (workspace_id, endpoint_id, created_at desc, id desc);
 create index alerts_age on posthorn.alerts (created_at);
 create index alerts_pending on posthorn.alerts (workspace_id, kind, due_at) where state = 'pending';
 

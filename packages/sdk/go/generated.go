@@ -805,12 +805,13 @@ type Caller struct {
 	ExpiresAt *string `json:"expiresAt"`
 }
 
-// How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.
+// How the pages look.
 type ConsoleTheme struct {
-	// a string matching the pattern ^#[0-9a-fA-F]{6}$
-	Accent      *string `json:"accent,omitempty"`
+	// The colour of buttons and links, in place of the installation's.
+	Accent *string `json:"accent,omitempty"`
+	// Default: what the browser prefers.
 	ColorScheme *string `json:"colorScheme,omitempty"`
-	// a number between 0 and 16
+	// Of corners, in pixels.
 	Radius *int64 `json:"radius,omitempty"`
 }
 

@@ -840,12 +840,13 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
-/** How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels. */
+/** How the pages look. */
 export interface ConsoleTheme {
-  /** a string matching the pattern ^#[0-9a-fA-F]{6}$ */
+  /** The colour of buttons and links, in place of the installation's. */
   readonly accent?: string
+  /** Default: what the browser prefers. */
   readonly colorScheme?: "light" | "dark" | "system"
-  /** a number between 0 and 16 */
+  /** Of corners, in pixels. */
   readonly radius?: number
 }
 

@@ -21,7 +21,7 @@ export const ofEndpoints = (sql: SqlClient, { endpointIds }: Within, column: str
 export const newestWithin = (
   sql: SqlClient,
   { endpointIds, workspaceId }: Within,
-  table: "posthorn.alerts" | "posthorn.notifications" | "posthorn.replays",
+  table: "posthorn.notifications" | "posthorn.replays",
   newestFirst: Fragment
 ) =>
   endpointIds === null

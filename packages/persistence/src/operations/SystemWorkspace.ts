@@ -5,12 +5,19 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Effect, Schedule } from "effect"
 
-/** By slug; null is none. */
+/** By slug; null is none. The last `serve` to start decides, and says so where another one had set another. */
 export const writeSystemWorkspace = (slug: string | null) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql`update posthorn.installation set system_workspace = ${slug}`
-  )
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [before] = yield* sql<{ readonly named: string | null }>`
+      with before as (select system_workspace as named from posthorn.installation for update),
+        written as (update posthorn.installation set system_workspace = ${slug})
+      select named from before`
+    if (before !== undefined && before.named !== null && before.named !== slug)
+      yield* Effect.logWarning(
+        `SYSTEM_WORKSPACE was ${before.named} and is ${slug ?? "none"} now, for every serve of this installation`
+      )
+  })
 
 export const keepSystemWorkspace = (slug: string | null) =>
   Effect.catchAll(writeSystemWorkspace(slug), () =>

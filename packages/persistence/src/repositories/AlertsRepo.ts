@@ -2,13 +2,12 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { AlertCause, AlertKind, AlertState } from "@posthorn/domain/Alerts"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
-import type { Within } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
-import { newestWithin } from "../client/Within.ts"
 
 const AlertRow = Schema.Struct({
   id: Id("alert"),
@@ -29,10 +28,9 @@ export class AlertsRepo extends Effect.Service<AlertsRepo>()(
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(columnsOf(AlertRow, "", { on: "cause", to: "recipient" }))
 
-      /** Digests of several endpoints do not exist for a limited caller. */
-      const list = (caller: Within, limit: number, from: Option.Option<TimePosition>) =>
-        all(sql, AlertRow)`select ${columns}
-          from ${newestWithin(sql, caller, "posthorn.alerts", newestFirst(sql, limit, from))}`
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, AlertRow)`select ${columns} from posthorn.alerts
+          where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
       return { list } as const
     })

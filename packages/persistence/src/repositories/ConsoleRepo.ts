@@ -222,12 +222,12 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         from posthorn.console_sessions
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
-      /** A maker's valid sessions of one kind, embedded or not, without its newest `most`. */
+      /** A maker's valid sessions of one kind, embedded or not, without the `most` that were used last. */
       const beyond = (workspaceId: WorkspaceId, madeBy: Maker, isEmbedded: boolean, most: number) =>
         all(sql, Named)`select id from posthorn.console_sessions
         where workspace_id = ${workspaceId} and made_by_type = ${madeBy.type} and made_by_id = ${madeBy.id}
           and ended_at is null and expires_at > now() and (view -> 'embedIn' <> 'null') = ${isEmbedded}
-        order by created_at desc, id desc offset ${most}`
+        order by last_seen_at desc, id desc offset ${most}`
 
       const touch = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         execute(sql)`update posthorn.console_sessions set last_seen_at = clock_timestamp()

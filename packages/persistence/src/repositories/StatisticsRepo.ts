@@ -70,7 +70,7 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
 
       const backlog = makeBacklogCounts(sql)
 
-      /** Of a limited caller's endpoints each number; members are of no endpoint, and it sees no tokens. */
+      /** Of a limited caller's endpoints each number; it sees no members and no tokens. */
       const overview = (caller: Within) => {
         const { endpointIds, workspaceId } = caller
         const since = sql`now() - make_interval(hours => ${OVERVIEW_HOURS})`
@@ -111,7 +111,7 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
               and ${FILTERED_OUT_EVENTS} <= (
                 select sum(t.events) from recent t where posthorn.patterns_of(t.event_type) && f.event_types)
             order by f.id limit 20) as "filteredOut",
-          (select count(*) from posthorn.members where workspace_id = ${workspaceId}) as members,
+          (select count(*) from posthorn.members where workspace_id = ${workspaceId} ${endpointIds === null ? sql`` : sql`and false`}) as members,
           (select count(*) from posthorn.api_tokens where workspace_id = ${workspaceId} and revoked_at is null
              and (expires_at is null or expires_at > now()) ${endpointIds === null ? sql`` : sql`and false`}) as "apiTokens",
           (select count(*) from posthorn.notifications

@@ -879,12 +879,13 @@ class Caller(TypedDict):
     expiresAt: str | None
 
 
-# How the pages look: `accent` in place of the installation's colour, `colorScheme` in place of the system's, `radius` of corners in pixels.
+# How the pages look.
 class ConsoleTheme(TypedDict):
-    # a string matching the pattern ^#[0-9a-fA-F]{6}$
+    # The colour of buttons and links, in place of the installation's.
     accent: NotRequired[str]
+    # Default: what the browser prefers.
     colorScheme: NotRequired[Literal["light", "dark", "system"]]
-    # a number between 0 and 16
+    # Of corners, in pixels.
     radius: NotRequired[int]
 
 
