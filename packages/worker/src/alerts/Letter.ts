@@ -1,8 +1,8 @@
 /**
  * What an alert says: subject, lines, and a link into the console; as plain text, as HTML, and for Slack.
  *
- * Names and URLs are their owners' text: control and invisible characters become spaces, and each format escapes its own. Nothing is
- * loaded, and the one link is ours. Pure. Source: spec §3.6.
+ * Names and URLs are their owners' text: control and invisible characters become spaces, a zero-width space breaks what programs would
+ * make a link or a mention of, and each format escapes its own. A subject has no such space. Nothing is loaded. Pure. Source: spec §3.6.
  */
 import type { AlertCause } from "@posthorn/domain/Alerts"
 import type { AlertSettings } from "./AlertConfig.ts"
@@ -19,6 +19,10 @@ export interface LetterFacts {
     readonly endpoints: number
     readonly most: ReadonlyArray<{ readonly endpoint: LetterEndpoint | null; readonly times: number }>
   } | null
+  /** Whether its failures disable the endpoint; false: not, or the endpoint is not known. */
+  readonly disables: boolean
+  /** Whether the recipient is told that it was disabled. */
+  readonly tellsDisabled: boolean
   /** The first finding of a diagnosis. */
   readonly finding: {
     readonly summary: string
@@ -57,16 +61,23 @@ const plain = (text: string, most: number): string => {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ")
     .replace(/\s+/g, " ")
     .trim()
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+  return line.length > most ? `${line.slice(0, most - 1).replace(/\p{Cs}/u, "")}…` : line
 }
+
+const BREAK = "\u200b"
+
+const unlinked = (text: string) => text.replace(/([./:@])(?=\S)/g, `$1${BREAK}`)
+
+/** Their owners' text. */
+const owned = (text: string, most: number) => unlinked(plain(text, most))
 
 /** As the console names it: host and path. */
 const nameOf = ({ url }: LetterEndpoint) =>
-  plain(url.replace(/^https?:\/\//, "").replace(/\/$/, ""), URL_SHOWN)
+  owned(url.replace(/^https?:\/\//, "").replace(/\/$/, ""), URL_SHOWN)
 
 const called = (endpoint: LetterEndpoint | null) => {
   if (endpoint === null) return "an endpoint that has been deleted since"
-  const description = plain(endpoint.description ?? "", NAME_SHOWN)
+  const description = owned(endpoint.description ?? "", NAME_SHOWN)
   return description === "" ? nameOf(endpoint) : `${nameOf(endpoint)} (${description})`
 }
 
@@ -75,15 +86,20 @@ const counted = (count: number, one: string, many = `${one}s`) => `${count} ${co
 /** 2026-11-27 03:12 UTC */
 const moment = (at: string) => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
 
-const HAPPENED: Readonly<Record<AlertCause, { readonly once: string; readonly again: string }>> = {
-  "endpoint.failing": { once: "is failing", again: "failed again" },
-  "endpoint.disabled": { once: "is disabled", again: "were disabled" },
-  "delivery.dead_lettered": { once: "did not get a delivery", again: "were given up" }
+const HAPPENED: Readonly<
+  Record<AlertCause, { readonly once: string; readonly when: string; readonly again: string }>
+> = {
+  "endpoint.failing": { once: "is failing", when: ". It was noticed at", again: "failed again" },
+  "endpoint.disabled": { once: "is disabled", when: " since", again: "were disabled" },
+  "delivery.dead_lettered": {
+    once: "did not get a delivery",
+    when: ". It was given up at",
+    again: "were given up"
+  }
 }
 
 const NEXT: Readonly<Record<AlertCause, string>> = {
-  "endpoint.failing":
-    "Posthorn keeps trying. If it goes on failing, the endpoint is disabled, and we write once more.",
+  "endpoint.failing": "Posthorn keeps trying.",
   "endpoint.disabled":
     "Nothing is sent to it until somebody enables it. What is published meanwhile is missed, and can be sent again then.",
   "delivery.dead_lettered":
@@ -104,10 +120,7 @@ const openingOf = (facts: LetterFacts, workspace: string): string => {
   const { cause, digest, endpoint, happenedAt } = facts
   if (digest === null) {
     const subject = called(endpoint)
-    return `In ${workspace}, ${subject} ${HAPPENED[cause].once} since ${moment(happenedAt)}.`.replace(
-      "did not get a delivery since",
-      "did not get a delivery. It was given up at"
-    )
+    return `In ${workspace}, ${subject} ${HAPPENED[cause].once}${HAPPENED[cause].when} ${moment(happenedAt)}.`
   }
   const times = counted(digest.times, "time")
   const where = counted(digest.endpoints, "endpoint")
@@ -120,7 +133,7 @@ const linesOf = ({ digest, finding, undelivered }: LetterFacts): ReadonlyArray<L
   ...(finding === null
     ? []
     : [
-        { label: "What we see", text: plain(finding.summary, 600) },
+        { label: "What we see", text: owned(finding.summary, 600) },
         ...(finding.since === null
           ? []
           : [
@@ -152,13 +165,16 @@ const linesOf = ({ digest, finding, undelivered }: LetterFacts): ReadonlyArray<L
 ]
 
 export const letterOf = (facts: LetterFacts, { baseUrl, name }: AlertSettings): Letter => {
-  const workspace = plain(facts.workspace.name, NAME_SHOWN)
+  const workspace = owned(facts.workspace.name, NAME_SHOWN)
   const place = `${baseUrl}/console/w/${facts.workspace.slug}/endpoints`
   return {
-    subject: plain(`${subjectOf(facts)} · ${workspace}`, 240),
+    subject: plain(`${subjectOf(facts)} · ${workspace}`.replaceAll(BREAK, ""), 240),
     opening: openingOf(facts, workspace),
     lines: linesOf(facts),
-    closing: NEXT[facts.cause],
+    closing:
+      facts.cause === "endpoint.failing" && facts.disables
+        ? `${NEXT[facts.cause]} If it goes on failing, the endpoint is disabled${facts.tellsDisabled ? ", and we write once more" : ""}.`
+        : NEXT[facts.cause],
     link:
       facts.endpoint === null
         ? { text: "See the endpoints", url: place }
@@ -188,9 +204,6 @@ const ESCAPED: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPED[character]!)
 
-/** A name that looks like an address stays text: mail programs would make a link of it. */
-const unlinked = (text: string) => escapeHtml(text).replace(/([./:])/g, "$1\u200b")
-
 const ACCENT = "#2456d6"
 
 const inkOn = (accent: string): string => {
@@ -207,7 +220,7 @@ export const htmlOf = (letter: Letter, { accent, name }: AlertSettings): string 
   const { closing, footer, lines, link, opening, subject } = letter
   const color = accent ?? ACCENT
   const row = ({ label, text }: Line) =>
-    `<tr><td class="dim" style="padding:6px 16px 6px 0;vertical-align:top;white-space:nowrap;color:#5b6472">${escapeHtml(label)}</td><td style="padding:6px 0;vertical-align:top;word-break:break-word">${unlinked(text)}</td></tr>`
+    `<tr><td class="dim" style="padding:6px 16px 6px 0;vertical-align:top;white-space:nowrap;color:#5b6472">${escapeHtml(label)}</td><td style="padding:6px 0;vertical-align:top;word-break:break-word">${escapeHtml(text)}</td></tr>`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -215,7 +228,7 @@ export const htmlOf = (letter: Letter, { accent, name }: AlertSettings): string 
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${escapeHtml(subject)}</title>
+<title>${escapeHtml(unlinked(subject))}</title>
 <style>
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
@@ -233,11 +246,11 @@ export const htmlOf = (letter: Letter, { accent, name }: AlertSettings): string 
 <body class="page" style="margin:0;padding:16px;background:#f4f5f7;color:#1a1d23;font:16px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif">
 <div class="sheet" style="max-width:560px;margin:0 auto;padding:28px 32px;background:#ffffff;border:1px solid #dfe2e8;border-top:4px solid ${color};border-radius:8px">
 <p class="dim" style="margin:0 0 16px;color:#5b6472;font-size:14px">${escapeHtml(name)}</p>
-<p style="margin:0 0 16px;word-break:break-word">${unlinked(opening)}</p>
+<p style="margin:0 0 16px;word-break:break-word">${escapeHtml(opening)}</p>
 ${lines.length === 0 ? "" : `<table role="presentation" style="border-collapse:collapse;margin:0 0 16px;font-size:15px">${lines.map(row).join("")}</table>`}
 <p style="margin:0 0 20px">${escapeHtml(closing)}</p>
 <p style="margin:0 0 24px"><a href="${escapeHtml(link.url)}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:${color};color:${inkOn(color)};text-decoration:none;font-weight:600">${escapeHtml(link.text)}</a></p>
-<p class="dim" style="margin:0;color:#5b6472;font-size:13px;word-break:break-word">${unlinked(footer)}</p>
+<p class="dim" style="margin:0;color:#5b6472;font-size:13px;word-break:break-word">${escapeHtml(footer)}</p>
 </div>
 </body>
 </html>
@@ -249,7 +262,7 @@ const escapeSlack = (text: string) => text.replace(/&/g, "&amp;").replace(/</g, 
 
 export const slackOf = ({ closing, lines, link, opening, subject }: Letter): string =>
   JSON.stringify({
-    text: escapeSlack(subject),
+    text: escapeSlack(unlinked(subject)),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
@@ -262,6 +275,7 @@ export const slackOf = ({ closing, lines, link, opening, subject }: Letter): str
             .filter((part) => part !== "")
             .join("\n\n")
             .slice(0, 3_000)
+            .replace(/\p{Cs}/u, "")
         }
       },
       { type: "section", text: { type: "mrkdwn", text: `<${link.url}|${link.text}>` } }

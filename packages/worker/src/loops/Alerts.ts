@@ -8,7 +8,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type AlertKind, AlertSecrets, recipientOf } from "@posthorn/domain/Alerts"
-import { waitsOf } from "@posthorn/domain/DeliveryPolicy"
+import { resolve, waitsOf } from "@posthorn/domain/DeliveryPolicy"
 import { diagnose } from "@posthorn/domain/diagnosis/Diagnosis"
 import { evidenceOf } from "@posthorn/domain/diagnosis/Recorded"
 import type { EndpointId } from "@posthorn/domain/Ids"
@@ -49,6 +49,8 @@ const LOSSES: ReadonlySet<string> = new Set([
 
 const decodeSecrets = Schema.decodeOption(Schema.parseJson(AlertSecrets))
 
+const NOTHING_SEEN = { disables: false, finding: null, undelivered: null }
+
 const given = (error: string): Told => ({ kind: "failed", error, final: true })
 
 const orMore = ({ count, more }: { readonly count: number; readonly more: boolean }) =>
@@ -84,7 +86,7 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { workspaceId } = alert
       const gathered = yield* evidence.gather({ workspaceId, endpointIds: null }, endpointId)
-      if (gathered === undefined) return { finding: null, undelivered: null }
+      if (gathered === undefined) return NOTHING_SEEN
       const { certificate: _, filter: __, secret, ...endpoint } = gathered.endpoint
       const { findings } = diagnose(
         evidenceOf({ ...gathered, endpoint }, worker, {
@@ -94,6 +96,7 @@ const make = Effect.gen(function* () {
         })
       )
       return {
+        disables: resolve(endpoint.policy, endpoint.workspacePolicy, worker).disableAfter.kind !== "never",
         finding: findings.find(({ code }) => !LOSSES.has(code)) ?? null,
         undelivered: {
           waiting: gathered.waiting.count,
@@ -103,7 +106,7 @@ const make = Effect.gen(function* () {
       }
     })
 
-  const factsOf = (alert: ClaimedAlert): Effect.Effect<LetterFacts, SqlError> =>
+  const factsOf = (alert: ClaimedAlert): Effect.Effect<Omit<LetterFacts, "tellsDisabled">, SqlError> =>
     Effect.gen(function* () {
       const { cause, digest, endpointId, happenedAt, name, slug, workspaceId } = alert
       const most = digest?.most ?? []
@@ -113,10 +116,7 @@ const make = Effect.gen(function* () {
       )
       const endpointOf = (id: string | null) => (id === null ? null : (named.get(id) ?? null))
       const endpoint = endpointOf(endpointId)
-      const seen =
-        endpointId === null || endpoint === null
-          ? { finding: null, undelivered: null }
-          : yield* seenOf(alert, endpointId)
+      const seen = endpointId === null || endpoint === null ? NOTHING_SEEN : yield* seenOf(alert, endpointId)
       return {
         ...{ cause, happenedAt, workspace: { slug, name }, endpoint },
         digest: digest && {
@@ -137,12 +137,13 @@ const make = Effect.gen(function* () {
   const tell = (alert: ClaimedAlert): Effect.Effect<Told, SqlError> =>
     Effect.gen(function* () {
       if (alert.attempts > waits.length + 1) return given("The worker ended each time before it was sent")
-      const isWanted = alert.alerts.some(
-        (one) =>
-          one.kind === alert.kind && recipientOf(one) === alert.recipient && one.on.includes(alert.cause)
+      const on =
+        alert.alerts.find((one) => one.kind === alert.kind && recipientOf(one) === alert.recipient)?.on ?? []
+      if (!on.includes(alert.cause)) return given("It was taken out of the settings before it was sent")
+      const letter = letterOf(
+        { ...(yield* factsOf(alert)), tellsDisabled: on.includes("endpoint.disabled") },
+        config
       )
-      if (!isWanted) return given("It was taken out of the settings before it was sent")
-      const letter = letterOf(yield* factsOf(alert), config)
       if (alert.kind === "slack") {
         const url = slackUrlOf(alert)
         return Option.isNone(url)

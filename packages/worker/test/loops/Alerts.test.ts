@@ -93,7 +93,9 @@ const decoded = (message: string) =>
       .replace(/=\r?\n/g, "")
       .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     "latin1"
-  ).toString("utf8")
+  )
+    .toString("utf8")
+    .replaceAll("\u200b", "")
 
 const headersOf = (message: string) =>
   message
@@ -107,7 +109,7 @@ const textsOf = (body: Buffer | string) => {
     text: string
     blocks: ReadonlyArray<{ text: { text: string } }>
   }
-  return [text, ...blocks.map((block) => block.text.text)]
+  return [text, ...blocks.map((block) => block.text.text)].map((one) => one.replaceAll("\u200b", ""))
 }
 
 layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
@@ -301,7 +303,7 @@ describe.skipIf(!MailServer.isThere)("with a mail server", () => {
           )
           const text = decoded(message)
           for (const part of [
-            `In Test, 127.0.0.1:${receiver.port}/hook is failing since `,
+            `In Test, 127.0.0.1:${receiver.port}/hook is failing. It was noticed at `,
             "What we see: The receiver answers 503: it breaks while handling the request.",
             "14 failed attempts in a row",
             "Not delivered: 0 deliveries wait, 2 given up, 0 missed",
