@@ -53,7 +53,12 @@ export const originsOf = (embeddedIn: string | null): ReadonlyArray<string> => e
 /** The path of the embedded page below `/console/`: its headers name these origins, and a link's code fits only there. */
 export const embeddedPage = (embedIn: ReadonlyArray<string>): string => `embed?in=${embedIn.join(",")}`
 
-export const EmbeddingOrigin = Schema.String.pipe(Schema.filter(isEmbeddingOrigin))
+export const EmbeddingOrigin = Schema.String.pipe(
+  Schema.filter(isEmbeddingOrigin, {
+    // Random text is never one.
+    arbitrary: () => (fc) => fc.constantFrom("https://app.example.com", "http://localhost:3000")
+  })
+)
 
 export const ConsoleTheme = Schema.Struct({
   accent: Schema.optional(
