@@ -8,11 +8,13 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   named constant text := (select i.system_workspace from posthorn.installation i);
 begin
+  if named is null then return null; end if;
   return (select w.id from posthorn.workspaces w where w.slug = named);
 end $$;
 
--- Notes what happened for alerts (0014_alerts.sql), and publishes it, each with its workspace. All that have one type share a look-up of who gets it. Locks: endpoints of the
--- system workspace that get one, as a publish; without any, the workspace. Waits as long as its caller's `lock_timeout` allows.
+-- Notes what happened for alerts (0014_alerts.sql), and publishes it, each with its workspace. All that have one type share a look-up
+-- of who gets it. Locks: endpoints of the system workspace that get one, as a publish; without any, the workspace. Waits as long as its
+-- caller's `lock_timeout` allows.
 create function posthorn.happened(happenings posthorn.happening[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -25,6 +27,7 @@ begin
   perform posthorn.note_alerts(happenings);
   system := posthorn.system_workspace();
   happenings := array(select h from unnest(happenings) h where h.workspace_id <> system);
+  if cardinality(happenings) = 0 then return; end if;
   perform from posthorn.workspaces w where w.id = system for key share;
   audiences := array(select posthorn.audience_of(system, k.kind, null) from (select distinct h.kind from unnest(happenings) h) k);
   asleep := array(select unnest(a.asleep) from unnest(audiences) a);
