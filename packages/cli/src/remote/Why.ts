@@ -52,7 +52,7 @@ const around = (eventType: string, since: string) => (routes: ReadonlyArray<Rout
   const next = nextOf(endpoint, since)
   const steps = [...new Set(groups.flatMap((group) => next[group[0].reason] ?? []))]
   return [
-    `${eventType} of ${since}, ${isAll ? "" : "these "}${counted(routes.length, "endpoint")}: ${counts.join(", ")}.`,
+    `${eventType} of ${since}, ${isAll ? "" : routes.length === 1 ? "this " : "these "}${counted(routes.length, "endpoint")}: ${counts.join(", ")}.`,
     steps.map((step) => `→ ${step}`).join("\n")
   ] as const
 }

@@ -171,8 +171,8 @@ describe("posthorn why", () => {
     const one = await posthorn("why", id, endpointId)
     const page = await posthorn("why", id, "--limit", "1")
 
-    expect(all.out).toMatch(/^cli\.why of \S+, \d+ endpoints: .*1 missed it/)
-    expect(page.out).toMatch(/^cli\.why of \S+, these 1 endpoints: /)
+    expect(all.out).toMatch(/^cli\.why of \S+, \d+ endpoints?: .*1 missed it/)
+    expect(page.out).toMatch(/^cli\.why of \S+, this 1 endpoint: /)
     expect(all.out).toMatch(new RegExp(`^${other} +- +It does not subscribe to this type\\.$`, "m"))
     expect(one.out).toMatch(
       new RegExp(
