@@ -13,12 +13,14 @@ applyTheme()
 
 const Embedded = lazy(() => import("./session/Embedded.tsx"))
 
+const beginAnew = () => router.navigate({ to: "/", replace: true })
+
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       {isEmbedded ? (
         <Suspense>
-          <Embedded>
+          <Embedded beginAnew={beginAnew}>
             <RouterProvider router={router} />
           </Embedded>
         </Suspense>

@@ -200,6 +200,35 @@ inChromium("the embedded console", (on) => {
     expect(await frame.getByRole("navigation").count()).toBe(0)
   })
 
+  it("§11.1 begins anew, with nothing of the session before, by a link that sees other endpoints", async () => {
+    const { page } = await on.open({ host: host.origin })
+    const grants = { embedIn: [host.origin], pages: ["endpoints"] }
+    const [one, two] = world.endpointIds
+    await givesLinks(page, on.stage, world.slug, { ...grants, endpointIds: [one], to: `endpoints/${one}` })
+    const frame = await opened(page)
+    await settled(frame)
+    const text = () => frame.locator("body").innerText()
+    expect(await text()).toContain(one)
+
+    const give = (src: string) =>
+      page.locator("posthorn-console").evaluate((element, src) => element.setAttribute("src", src), src)
+    const other = await on.stage.link(world.slug, { ...grants, endpointIds: [two], to: `endpoints/${two}` })
+    await give(other)
+    await expect.poll(text).toContain(two)
+    expect(await text()).not.toContain(one)
+
+    // A link that was used up ends nothing.
+    const isAsked = (ok: boolean) =>
+      page.waitForResponse((response) => response.url().endsWith("/console/session") && response.ok() === ok)
+    const refused = Promise.all([isAsked(false), isAsked(true)])
+    await page.locator("posthorn-console").evaluate((element) => element.removeAttribute("src"))
+    await give(other)
+    await refused
+    await settled(frame)
+    expect(await frame.getByText("This page has expired").count()).toBe(0)
+    expect(await text()).toContain(two)
+  })
+
   for (const colorScheme of ["light", "dark"] as const)
     it(`§11.1 axe finds nothing on any page, ${colorScheme}, and each fits 320 pixels and a column of 400`, async () => {
       const { page } = await on.open({ host: host.origin, bypassCSP: true })

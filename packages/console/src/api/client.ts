@@ -51,9 +51,13 @@ const problemOf = async (response: Response) => {
 
 let held: Readonly<Record<string, string>> = {}
 
-/** From now on calls are those of this session. */
+/** From now on calls are those of this session. What it returns goes back to the one before. */
 export const holdSession = (slug: string, secret: string) => {
+  const before = held
   held = { "x-console": slug, "x-console-session": secret }
+  return () => {
+    held = before
+  }
 }
 
 export const send = async (path: string, init: RequestInit): Promise<Response> => {

@@ -2,7 +2,8 @@
  * The console in a frame of another page: signs in by the code of the frame's address, and again by each that is handed over. The
  * session lives in `api/client`, and nowhere else.
  *
- * What is shown stays while a session has ended, so nothing that was typed is lost.
+ * What is shown stays while a session has ended, so nothing that was typed is lost. A session that sees something else begins
+ * with nothing of the one before. A link that opens no session leaves the one that is open.
  */
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useEffect, useState } from "react"
@@ -10,33 +11,72 @@ import { holdSession } from "../api/client.ts"
 import { setTrouble, useTrouble } from "../api/queries.ts"
 import { Empty, Loading } from "../ui/States.tsx"
 import { embedIn, isFramed, takeLinks, tellHost } from "./embedding.ts"
-import { fetchWelcome, signIn } from "./session.tsx"
+import { fetchWelcome, type SessionInfo, signIn } from "./session.tsx"
 import { welcomeKey } from "./useWelcome.ts"
 
-const useSignedIn = () => {
+/** Whether what `before` has loaded and typed may be shown to `next`. */
+const seesTheSame = (before: SessionInfo, next: SessionInfo) => {
+  const viewOf = ({ actor, endpointIds, pages, workspace }: SessionInfo) =>
+    JSON.stringify([workspace.slug, actor.type, actor.id, endpointIds, pages])
+  return viewOf(before) === viewOf(next)
+}
+
+const isNotWelcome = ({ queryKey }: { readonly queryKey: ReadonlyArray<unknown> }) =>
+  queryKey[0] !== welcomeKey[0]
+
+const useSignedIn = (beginAnew: () => Promise<void>) => {
   const client = useQueryClient()
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     if (!isFramed) return
-    const hasCode = takeLinks(async (code) => {
-      try {
-        const { secret, slug } = await signIn({ code, embedIn })
-        holdSession(slug, secret!)
-        const welcome = await fetchWelcome()
-        if (welcome.sessions.length === 0) throw new Error("the session has ended already")
-        client.setQueryData(welcomeKey, welcome)
-        setTrouble(null)
-        setOpen(true)
-        tellHost({ posthorn: "opened" })
-        client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== welcomeKey[0] })
-      } catch {
-        setTrouble("ended")
-        tellHost({ posthorn: "expired" })
+    let shown: SessionInfo | undefined
+
+    const open = async (code: string) => {
+      const { secret, slug } = await signIn({ code, embedIn })
+      const holdPrevious = holdSession(slug, secret!)
+      const welcome = await fetchWelcome().catch((error) => {
+        holdPrevious()
+        throw error
+      })
+      const [session] = welcome.sessions
+      if (session === undefined) {
+        holdPrevious()
+        throw new Error("the session has ended already")
       }
+      const isAnother = shown !== undefined && !seesTheSame(shown, session)
+      shown = session
+      client.setQueryData(welcomeKey, welcome)
+      if (isAnother) {
+        client.removeQueries({ predicate: isNotWelcome })
+        await beginAnew()
+      }
+      setTrouble(null)
+      setOpen(true)
+      tellHost({ posthorn: "opened" })
+      client.invalidateQueries({ predicate: isNotWelcome })
+    }
+
+    /** A link that opens nothing ends no session. */
+    const keep = async () => {
+      const sessions =
+        shown === undefined
+          ? []
+          : await fetchWelcome().then(
+              ({ sessions }) => sessions,
+              () => null
+            )
+      if (sessions?.length) return setTrouble(null)
+      if (sessions !== null) setTrouble("ended")
+      tellHost({ posthorn: "expired" })
+    }
+
+    let last = Promise.resolve()
+    const hasCode = takeLinks((code) => {
+      last = last.then(() => open(code)).catch(keep)
     })
     // The frame was loaded again.
     if (!hasCode) setTrouble("ended")
-  }, [client])
+  }, [client, beginAnew])
   return isOpen
 }
 
@@ -55,9 +95,15 @@ const useTold = () => {
   return trouble
 }
 
-const Embedded = ({ children }: { children: ReactNode }) => {
+interface Props {
+  /** Goes to the session's first page. */
+  readonly beginAnew: () => Promise<void>
+  readonly children: ReactNode
+}
+
+const Embedded = ({ beginAnew, children }: Props) => {
   const trouble = useTold()
-  const isOpen = useSignedIn()
+  const isOpen = useSignedIn(beginAnew)
   if (isOpen) return children
   return (
     <main>
