@@ -33,18 +33,28 @@ layer(testServer(), { excludeTestServices: true })("Webhooks in your settings pa
       const env = {
         PATH: process.env.PATH,
         POSTHORN_URL: url,
-        POSTHORN_TOKEN: ws.token,
         POSTHORN_WORKSPACE: ws.slug
       }
-      const [curl] = blocks("sh")
+      const [curl, token] = blocks("sh")
       const [limited] = blocks("json")
 
-      const made = yield* ended(execFile("bash", ["-c", curl!.replace("curl ", "curl --silent ")], { env }))
+      const run = (command: string, token: string) =>
+        Effect.map(
+          ended(
+            execFile("bash", ["-c", command.replace("curl ", "curl --silent ")], {
+              env: { ...env, POSTHORN_TOKEN: token }
+            })
+          ),
+          ({ out }) => JSON.parse(out)
+        )
+
+      const production = yield* run(token!, ws.token)
+      const made = yield* run(curl!, production.token)
       const narrow = yield* ws.call("POST", "/console-links", {
         text: limited!.replaceAll(/whe_\w+/g, endpoint.body.id)
       })
 
-      expect(JSON.parse(made.out).url).toMatch(isLink)
+      expect(made.url).toMatch(isLink)
       expect(narrow).toMatchObject({ status: 201, body: { url: expect.stringMatching(isLink) } })
     })
   )
