@@ -3,13 +3,16 @@
  * While the database accepts no writes it is tried again; then nothing changes either.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Effect, Schedule } from "effect"
+import { Effect, Schedule, Schema } from "effect"
+import { rows } from "../client/Rows.ts"
+
+const Before = Schema.Struct({ named: Schema.NullOr(Schema.String) })
 
 /** By slug; null is none. The last `serve` to start decides, and says so where another one had set another. */
 export const writeSystemWorkspace = (slug: string | null) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const [before] = yield* sql<{ readonly named: string | null }>`
+    const [before] = yield* rows(sql, Before)`
       with before as (select system_workspace as named from posthorn.installation for update),
         written as (update posthorn.installation set system_workspace = ${slug})
       select named from before`
