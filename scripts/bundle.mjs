@@ -101,7 +101,8 @@ const assetFolders = {
 
 /**
  * A CommonJS package that we load with `import()` becomes a chunk that exports nothing but `default`: an ES module cannot
- * export names that are only found at run time (evanw/esbuild#3245). So the names are found here, and written out.
+ * export names that are only found at run time (evanw/esbuild#3245). So the names are found here, and written out. A package that
+ * has none is its `default`.
  */
 const namedExports = {
   name: "named-exports",
@@ -116,7 +117,11 @@ const namedExports = {
     plugin.onLoad({ filter: /./, namespace: "named-exports" }, ({ path, pluginData: resolveDir }) => {
       const found = Object.keys(createRequire(join(resolveDir, "_"))(path))
       const names = found.filter((name) => name !== "default").join(", ")
-      return { contents: `import * as all from "${path}"\nexport const { ${names} } = all`, resolveDir }
+      const contents =
+        names === ""
+          ? `export { default } from "${path}"`
+          : `import * as all from "${path}"\nexport const { ${names} } = all`
+      return { contents, resolveDir }
     })
   }
 }

@@ -85,6 +85,23 @@ describe("the code that a role loads", () => {
       assert.isFalse(packages.has(name), name)
   })
 
+  it("§10 exports something wherever it is loaded on demand", () => {
+    const files = new Set(["posthorn.mjs"])
+    const onDemand = new Set<string>()
+    for (const file of files)
+      for (const [, call, chunk] of textOf(file).matchAll(
+        /\b(?:from\s*|import\s*(\(\s*)?)"\.\/(.+?\.mjs)"/g
+      )) {
+        files.add(chunk!)
+        if (call !== undefined) onDemand.add(chunk!)
+      }
+    assert.isAbove(onDemand.size, 10)
+    assert.deepEqual(
+      [...onDemand].filter((file) => !/\bexport\s*\{\s*\w/.test(textOf(file))),
+      []
+    )
+  })
+
   it("§8.1 starts a server that uses Redis when REDIS_URL is set", async () => {
     const redis = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => redis.once("listening", resolve))
