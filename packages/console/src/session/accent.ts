@@ -1,23 +1,14 @@
 /** The operator's or the link's colour, made readable: as the fill of a button, and as text on either theme's ground. */
+import { luminance } from "@posthorn/domain/Luminance"
+
 type Rgb = readonly [number, number, number]
 
 const parse = (hex: string): Rgb =>
   [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb
 const format = (rgb: Rgb) => `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`
 
-const luminance = (rgb: Rgb) => {
-  const [r, g, b] = rgb.map((part) => {
-    const share = part / 255
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-  }) as unknown as Rgb
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b
-}
-
 export const contrast = (one: string, other: string) => {
-  const [low, high] = [luminance(parse(one)), luminance(parse(other))].sort((a, b) => a - b) as [
-    number,
-    number
-  ]
+  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number]
   return (high + 0.05) / (low + 0.05)
 }
 

@@ -5,6 +5,7 @@
  * make a link or a mention of, and each format escapes its own. A subject has no such space. Nothing is loaded. Pure. Source: spec §3.6.
  */
 import type { AlertCause } from "@posthorn/domain/Alerts"
+import { luminance } from "@posthorn/domain/Luminance"
 import type { AlertSettings } from "./AlertConfig.ts"
 
 export interface LetterFacts {
@@ -183,16 +184,14 @@ export const letterOf = (facts: LetterFacts, { baseUrl, name }: AlertSettings): 
   }
 }
 
-export const textOf = ({ closing, footer, lines, link, opening }: Letter): string =>
-  [
-    opening,
-    lines.map(({ label, text }) => `${label}: ${text}`).join("\n"),
-    closing,
-    `${link.text}: ${link.url}`,
-    `-- \n${footer}`
-  ]
-    .filter((part) => part !== "")
-    .join("\n\n")
+/** What it says, without its link and footer. */
+const paragraphsOf = ({ closing, lines, opening }: Letter): ReadonlyArray<string> =>
+  [opening, lines.map(({ label, text }) => `${label}: ${text}`).join("\n"), closing].filter(
+    (part) => part !== ""
+  )
+
+export const textOf = (letter: Letter): string =>
+  [...paragraphsOf(letter), `${letter.link.text}: ${letter.link.url}`, `-- \n${letter.footer}`].join("\n\n")
 
 const ESCAPED: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -206,14 +205,8 @@ const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => ESC
 
 const ACCENT = "#2456d6"
 
-const inkOn = (accent: string): string => {
-  const [red, green, blue] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(accent.slice(at, at + 2), 16) / 255
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-  })
-  // Where white and black are equally easy to read.
-  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue! > 0.179 ? "#111111" : "#ffffff"
-}
+// Where white and black are equally easy to read.
+const inkOn = (accent: string): string => (luminance(accent) > 0.179 ? "#111111" : "#ffffff")
 
 /** Styles are inline for programs that drop the sheet; the sheet has the dark theme and small screens. */
 export const htmlOf = (letter: Letter, { accent, name }: AlertSettings): string => {
@@ -260,9 +253,9 @@ ${lines.length === 0 ? "" : `<table role="presentation" style="border-collapse:c
 /** Slack reads nothing in `plain_text`; in `text` and `mrkdwn` these three begin a link or a mention. */
 const escapeSlack = (text: string) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;")
 
-export const slackOf = ({ closing, lines, link, opening, subject }: Letter): string =>
+export const slackOf = (letter: Letter): string =>
   JSON.stringify({
-    text: escapeSlack(unlinked(subject)),
+    text: escapeSlack(unlinked(letter.subject)),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
@@ -271,13 +264,12 @@ export const slackOf = ({ closing, lines, link, opening, subject }: Letter): str
         text: {
           type: "plain_text",
           emoji: false,
-          text: [opening, lines.map(({ label, text }) => `${label}: ${text}`).join("\n"), closing]
-            .filter((part) => part !== "")
+          text: paragraphsOf(letter)
             .join("\n\n")
             .slice(0, 3_000)
             .replace(/\p{Cs}/u, "")
         }
       },
-      { type: "section", text: { type: "mrkdwn", text: `<${link.url}|${link.text}>` } }
+      { type: "section", text: { type: "mrkdwn", text: `<${letter.link.url}|${letter.link.text}>` } }
     ]
   })
