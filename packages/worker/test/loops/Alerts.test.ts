@@ -66,7 +66,7 @@ const mail = (to: string, on: ReadonlyArray<AlertCause> = CAUSES) => ({ kind: "e
 const slack = { kind: "slack", fingerprint: FINGERPRINT, on: CAUSES }
 
 /** A workspace with these alerts; Slack's URL is sealed as the settings seal it. */
-const telling = (alerts: ReadonlyArray<object>, url = "") =>
+const workspaceWith = (alerts: ReadonlyArray<object>, url = "") =>
   Effect.gen(function* () {
     const where = yield* workspace
     const sql = yield* SqlClient
@@ -119,7 +119,7 @@ layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
       Effect.gen(function* () {
         const channel = away()
         const receiver = yield* Receiver.make({ behaviours: { "/hook": channel.behaviour } })
-        const where = yield* telling([slack], receiver.url("/hook"))
+        const where = yield* workspaceWith([slack], receiver.url("/hook"))
         const [one, other] = [
           yield* endpoint(where, receiver.url("/one")),
           yield* endpoint(where, receiver.url("/two"))
@@ -174,10 +174,10 @@ layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
           }
         })
         const [stuck, fine, gone, down] = [
-          yield* telling([slack], silent.url("/hook")),
-          yield* telling([slack], receiver.url("/hook")),
-          yield* telling([slack], receiver.url("/gone")),
-          yield* telling([slack], receiver.url("/down"))
+          yield* workspaceWith([slack], silent.url("/hook")),
+          yield* workspaceWith([slack], receiver.url("/hook")),
+          yield* workspaceWith([slack], receiver.url("/gone")),
+          yield* workspaceWith([slack], receiver.url("/down"))
         ]
         const alerts = yield* alerting(null, 1)
         for (const where of [stuck, fine, gone, down])
@@ -204,9 +204,9 @@ layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
     () =>
       Effect.gen(function* () {
         const [broken, busy, fine] = [
-          yield* telling([slack]),
-          yield* telling([slack]),
-          yield* telling([slack])
+          yield* workspaceWith([slack]),
+          yield* workspaceWith([slack]),
+          yield* workspaceWith([slack])
         ]
         for (const [where, times] of [
           [broken, 1],
@@ -230,8 +230,8 @@ layer(Setting, { excludeTestServices: true })("alerts by Slack", (it) => {
     () =>
       Effect.gen(function* () {
         const receiver = yield* Receiver.make()
-        const where = yield* telling([slack], "https://10.0.0.1/hook")
-        const other = yield* telling([slack], receiver.url("/hook"))
+        const where = yield* workspaceWith([slack], "https://10.0.0.1/hook")
+        const other = yield* workspaceWith([slack], receiver.url("/hook"))
         const alerts = yield* alerting(null)
         for (const one of [where, other])
           yield* note(one, "endpoint.failing", (yield* endpoint(one, receiver.url("/x"))).id)
@@ -261,7 +261,7 @@ describe.skipIf(!MailServer.isThere)("with a mail server", () => {
           const receiver = yield* Receiver.make({
             behaviours: { "/hook": (answer) => answer.reply(503, "down") }
           })
-          const where = yield* telling([mail("oncall@example.com")])
+          const where = yield* workspaceWith([mail("oncall@example.com")])
           const { id } = yield* endpoint(where, receiver.url("/hook"))
           yield* publish(where, 2)
           yield* worker().pipe(
@@ -324,7 +324,7 @@ describe.skipIf(!MailServer.isThere)("with a mail server", () => {
         const server = yield* MailServer.make(port)
         const all: Array<Workspace> = []
         for (let n = 0; n < 25; n++) {
-          const where = yield* telling([mail(`one${n}@example.com`), mail(`two${n}@example.com`)])
+          const where = yield* workspaceWith([mail(`one${n}@example.com`), mail(`two${n}@example.com`)])
           all.push(where)
           yield* note(where, "endpoint.disabled", (yield* endpoint(where, "https://example.com/hook")).id)
         }
@@ -347,7 +347,7 @@ describe.skipIf(!MailServer.isThere)("with a mail server", () => {
           const port = yield* freePort
           yield* MailServer.make(port)
           const names = ["refused@example.com", "later@example.com", "unwanted@example.com"]
-          const where = yield* telling(names.map((name) => mail(name)))
+          const where = yield* workspaceWith(names.map((name) => mail(name)))
           yield* note(where, "endpoint.failing", (yield* endpoint(where, "https://example.com/hook")).id)
           const alerts = yield* alerting(smtpAt(port), 1)
           yield* alerts.fold
@@ -417,7 +417,7 @@ describe.skipIf(!MailServer.isThere)("with a mail server", () => {
       Effect.gen(function* () {
         const port = yield* freePort
         const server = yield* MailServer.make(port)
-        const where = yield* telling([mail("oncall@example.com")])
+        const where = yield* workspaceWith([mail("oncall@example.com")])
         const evil =
           'Evil\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script><a href="https://evil.example">x</a>\u202egnp.exe'
         yield* rows`update posthorn.workspaces set name = ${evil} where id = ${where.id}`
